@@ -9,12 +9,20 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/core/function_ref.hpp"
+
 namespace kiln::net {
 
 using Message = std::vector<std::byte>;
 
-/// Connection is one end. Messages arrive whole and in order, or not at all. One thread may send while another receives; any
-/// thread may close.
+/// Place says where the end of a message goes: given its first 64 bytes at least, and the length of all, it returns memory
+/// for its last bytes, or none. It must not throw.
+using Place = FunctionRef<std::span<std::byte>(std::span<const std::byte> begin, std::size_t length)>;
+/// Messages of fewer bytes have no place of their own.
+inline constexpr std::size_t kLeastPlaced = 4096;
+
+/// Connection is one end. Messages arrive whole and in order, or not at all. One thread may send while another receives;
+/// any thread may close.
 class Connection {
  public:
   Connection() = default;
@@ -25,9 +33,14 @@ class Connection {
   /// Hands the message to the network. Waits while the other end is behind by more than the connection buffers. Throws
   /// IoError, with the other end's name, once the connection is lost or closed.
   virtual void send(std::span<const std::byte> message) = 0;
+  /// Sends one message whose end lies elsewhere in memory.
+  virtual void send_parts(std::span<const std::byte> begin, std::span<const std::byte> end);
   /// Waits for a message. Returns none once either end has closed the connection in an orderly way. Throws IoError where the
   /// connection was lost, or a message is longer than the limits allow.
   virtual std::optional<Message> receive() = 0;
+  /// Waits for a message, and returns what comes before the bytes that went to their place. Where this throws, a part of the
+  /// place may have been written.
+  virtual std::optional<Message> receive_to(Place place);
   /// Ends both directions: calls of send() and receive() that wait return. What was sent before still arrives where the
   /// network permits. May be called more than once.
   virtual void close() noexcept = 0;

@@ -163,7 +163,7 @@ void read_as_server(std::span<const std::byte> file) {
   bool has_answered = false;
   for (const FileContents& message : messages) {
     if (message.empty() || message[0] != std::byte{static_cast<std::uint8_t>(Frame::Work)}) continue;
-    session.apply(std::span(message).subspan(1), [&](const remote::Outgoing& each) {
+    session.apply(std::span(message).subspan(1), 0, [&](const remote::Outgoing& each) {
       look_at_answer(each);
       has_answered = true;
     });

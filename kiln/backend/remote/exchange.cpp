@@ -1,7 +1,8 @@
 #include "kiln/backend/remote/exchange.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "kiln/backend/remote/arrival.hpp"
 
 #include "kiln/backend/remote/session.hpp"
 #include "kiln/wire/op_wire.hpp"
@@ -143,22 +144,19 @@ void Exchange::receive(net::Connection& connection, const Hello& hello, std::ato
   } unless{*this, hello.ticket};
   Watched watched(*this, connection);
   if (wire::read_desc(in) != expected.desc) in.wrong("the value is another one than its ticket says");
-  TensorData data(expected.desc.shape, expected.desc.dtype);
-  const auto bytes = data.bytes();
-  for (std::size_t received = 0; received < bytes.size();) {
+  Arrival arrival(expected.desc);
+  while (!arrival.is_complete()) {
     message = connection.receive();
     if (!message) return;
-    if (message->empty() || message->size() > bytes.size() - received) in.wrong("more bytes than the value has");
-    std::memcpy(bytes.data() + received, message->data(), message->size());
-    received += message->size();
+    if (message->empty() || message->size() > arrival.left().size()) in.wrong("more bytes than the value has");
+    arrival.came(*message);
     watched.goes_on();
   }
-  make_truth_values(data);
   {
     const std::lock_guard lock(mutex_);
     const auto found = tickets_.find(hello.ticket);
     if (found == tickets_.end()) return;  // its session has ended
-    found->second.data = std::move(data);
+    found->second.data = std::move(arrival).take();
     found->second.state = State::Here;
     found->second.until = Clock::now() + seconds(kSecondsToTake);
     unless.came = true;

@@ -264,24 +264,33 @@ void Host::serve_session(Client& client, Kept& kept) {
   } const leave{*client.connection, session};
   session.counters().connected = true;
   Pace pace(settings_.limits.bytes_per_second);
-  while (const std::optional<net::Message> message = client.connection->receive()) {
+  for (;;) {
+    std::size_t placed = 0;
+    const std::optional<net::Message> message =
+        client.connection->receive_to([&](std::span<const std::byte> begin, std::size_t length) {
+          const std::span<std::byte> place = session.place_in(begin, length);
+          placed = place.size();
+          return place;
+        });
+    if (!message) return;
     kept.busy = true;
-    if (!apply(kept, *outbox, *message)) return end_session(kept.number);
+    if (!apply(kept, *outbox, *message, placed)) return end_session(kept.number);
     kept.busy = false;
     kept.last_work = Clock::now();
-    wait_for_rate(client, kept, pace.next(message->size(), Clock::now()));
+    wait_for_rate(client, kept, pace.next(message->size() + placed, Clock::now()));
   }
 }
 
-bool Host::apply(Kept& kept, Outbox& outbox, const net::Message& message) {
+bool Host::apply(Kept& kept, Outbox& outbox, const net::Message& message, std::size_t placed) {
   Session& session = kept.session;
-  session.counters().bytes_in += static_cast<std::int64_t>(message.size());
+  const std::size_t size = message.size() + placed;
+  session.counters().bytes_in += static_cast<std::int64_t>(size);
   const auto type = message.empty() ? Frame::Goodbye : static_cast<Frame>(message.front());
   if (type == Frame::Bye) return false;
   if (type == Frame::Hello) return true;  // it came twice
   try {
-    require<DataError>(type == Frame::Work && message.size() <= kMostBytes, "the client sends what is no frame");
-    session.apply(std::span(message).subspan(1), [&](Outgoing each) { outbox.post(std::move(each)); });
+    require<DataError>(type == Frame::Work && size <= kMostBytes, "the client sends what is no frame");
+    session.apply(std::span(message).subspan(1), placed, [&](Outgoing each) { outbox.post(std::move(each)); });
     return true;
   } catch (const IoError&) {
     throw;  // the connection is to blame, and is closed; the session waits for another one

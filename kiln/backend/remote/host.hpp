@@ -53,8 +53,8 @@ class Host {
   std::shared_ptr<Kept> kept_for(const Client& client, const Hello& hello);
   const Device& device_for(const std::string& name) const;
   void serve_session(Client& client, Kept& kept);
-  /// Applies a frame, and returns false if the session has ended.
-  bool apply(Kept& kept, Outbox& outbox, const net::Message& message);
+  /// Applies a frame, whose last bytes are `placed`, and returns false if the session has ended.
+  bool apply(Kept& kept, Outbox& outbox, const net::Message& message, std::size_t placed);
   /// Returns early where the session ends, or goes on by another connection.
   void wait_for_rate(const Client& client, const Kept& kept, Clock::time_point until);
   void end_session(std::uint64_t number);

@@ -17,11 +17,6 @@ std::int64_t bytes_of(std::span<const Desc> all) {
   return sum;
 }
 
-void make_truth_values(TensorData& data) {
-  if (data.dtype() != DType::Bool) return;
-  for (std::byte& each : data.bytes()) each = std::byte{each != std::byte{0}};
-}
-
 Refusal told(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/core/tensor_data.hpp"
 #include "kiln/net/crypto.hpp"
 #include "kiln/ops/value.hpp"
 #include "kiln/wire/fields.hpp"
@@ -43,8 +42,8 @@ enum class Entry : std::uint8_t {
   Form,           // defines the next form: CallForm::write
   ForgetForms,    // all of them
   Free,           // a value, by the distance of its number from the next one
-  Upload,         // Desc, and the first bytes; the value's number is the next one
-  Piece,          // the next bytes of the upload that is under way
+  Upload,         // Desc, and the first bytes or none; the value's number is the next one
+  Piece,          // the next bytes of the upload that is under way; a long piece is alone in its frame
   Causes,         // a list of values: from here on results fail with these
   RunPending,     // a list of values
   Flush,          //
@@ -137,8 +136,6 @@ inline void begin(wire::Writer& out, Entry entry) { out.whole(static_cast<std::u
 std::int64_t bytes_of(const Desc& desc);
 /// Returns the bytes of all, or the largest number where they are more than that.
 std::int64_t bytes_of(std::span<const Desc> all);
-/// Makes elements of what another program sent: truth values are 0 or 1 whatever the bytes are.
-void make_truth_values(TensorData& data);
 
 /// Returns the sentence of any exception, and the kind of error that says it.
 Refusal told(const std::exception_ptr& error);

@@ -217,10 +217,12 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
     if (out_.size() >= kFrame) send_entries();
     return node;
   }
+  out_.whole(0);
+  send_entries();  // a piece that is alone in its frame is written where it belongs
   const auto shared = std::make_shared<const TensorData>(std::move(data));
   for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
     const std::size_t count = std::min(kPiece, bytes - offset);
-    if (offset > 0) begin(out_, Entry::Piece);
+    begin(out_, Entry::Piece);
     out_.whole(count);
     link_->post(out_.take(), shared, offset, count);
   }

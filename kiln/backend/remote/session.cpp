@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "kiln/backend/inspect/profile_log.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -35,13 +34,26 @@ void Session::leave() {
   const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });  // a client that comes back is told by settle()
 }
 
-void Session::apply(std::span<const std::byte> frame, Post post) {
+std::span<std::byte> Session::place_in(std::span<const std::byte> begin, std::size_t length) const {
+  try {
+    wire::Reader in("", begin);
+    const bool is_next = static_cast<Frame>(in.byte()) == Frame::Work && in.whole() == applied() + 1;
+    if (!is_next || static_cast<Entry>(in.whole()) != Entry::Piece || !arriving_ || !arriving_->to) return {};
+    const std::uint64_t count = in.whole();
+    const std::span<std::byte> left = arriving_->to->left();
+    const bool is_rest = count == length - (begin.size() - in.left()) && count <= left.size();
+    return is_rest ? left.first(static_cast<std::size_t>(count)) : std::span<std::byte>();
+  } catch (const Error&) { return {}; }  // apply() says what is wrong
+}
+
+void Session::apply(std::span<const std::byte> frame, std::size_t placed, Post post) {
   const auto start = std::chrono::steady_clock::now();
   reader_.open(frame);
   const std::uint64_t number = reader_.whole();
   if (number <= applied()) return;  // sent again after a lost connection
   require<IoError>(number == applied() + 1, reader_.source(), ": frame ", number, " follows frame ", applied());
   post_ = &post;
+  placed_ = placed;
   const RequestedBy asking(requester_);
   records_.emplace(logs_);
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
@@ -90,7 +102,11 @@ void Session::apply_entry(std::uint64_t code) {
     case Entry::Recorded:
       // They may stand within an upload: a client that was cut off there asks again what it had asked before.
       return apply_request(entry);
-    case Entry::Piece: return receive_piece();
+    case Entry::Piece: {
+      const std::uint64_t count = reader_.whole();
+      if (count == 0) reader_.wrong("a piece without bytes");
+      return receive_piece(static_cast<std::size_t>(count));
+    }
     default:
       if (arriving_) reader_.wrong("an upload is not complete");
       return apply_order(entry);
@@ -271,32 +287,26 @@ void Session::set_causes(Values causes) {
 void Session::receive_upload() {
   const Desc desc = wire::read_desc(reader_);
   const std::int64_t bytes = bytes_of(desc);
-  arriving_.emplace();
+  arriving_.emplace(static_cast<std::size_t>(bytes), std::nullopt);
   Ref<Failure> failure = over_limit(bytes);
-  if (!failure) failure = attempt([&] { arriving_->data = TensorData(desc.shape, desc.dtype); });
+  if (!failure) failure = attempt([&] { arriving_->to.emplace(desc); });
   // The elements of a value that has failed come nevertheless, and are dropped.
   hold(failed_value(desc, failure), bytes);
-  receive_piece();
+  receive_piece(reader_.length(reader_.left(), "bytes"));
 }
 
-void Session::receive_piece() {
+void Session::receive_piece(std::size_t count) {
   if (!arriving_) reader_.wrong("a piece of no upload");
-  const std::size_t count = reader_.length(reader_.left(), "bytes");
-  const auto piece = reader_.bytes(count);
+  const std::size_t placed = std::exchange(placed_, 0);
+  if (count > arriving_->left) reader_.wrong(count, " bytes for a tensor that lacks ", arriving_->left);
+  const auto piece = reader_.bytes(count - std::min(placed, count));
+  if (arriving_->to) placed ? arriving_->to->came(count) : arriving_->to->came(piece);
+  if (arriving_->left -= count; arriving_->left > 0) return;
+  std::optional<Arrival> whole = std::exchange(arriving_, {})->to;
+  if (!whole) return;
   Held& held = values_.at(next_ - 1);
-  const auto whole = static_cast<std::size_t>(bytes_of(held.value.node()->desc));
-  if (count > whole - arriving_->received)
-    reader_.wrong(count, " bytes for a tensor that lacks ", whole - arriving_->received);
-  if (count == 0 && whole != 0) reader_.wrong("a piece without bytes");
-  const bool failed = bool(held.value.node()->storage);
-  if (!failed && count) std::memcpy(arriving_->data.bytes().data() + arriving_->received, piece.data(), count);
-  arriving_->received += count;
-  if (arriving_->received < whole) return;
-  TensorData data = std::move(arriving_->data);
-  arriving_.reset();
-  if (failed) return;
-  make_truth_values(data);
-  Ref<Failure> failure = attempt([&] { held.value = Value(device_.backend().upload(std::move(data), device_)); });
+  const Ref<Failure> failure =
+      attempt([&] { held.value = Value(device_.backend().upload(std::move(*whole).take(), device_)); });
   if (failure) held.value.node()->storage = failure;
 }
 

@@ -16,6 +16,7 @@
 
 #include "kiln/backend/capture/graph.hpp"
 #include "kiln/backend/inspect/recorded.hpp"
+#include "kiln/backend/remote/arrival.hpp"
 #include "kiln/backend/remote/call_form.hpp"
 #include "kiln/backend/remote/exchange.hpp"
 #include "kiln/backend/remote/outbox.hpp"
@@ -50,10 +51,13 @@ class Session {
           Exchange& exchange);
   ~Session();
 
-  /// Applies a Work frame, without its first byte, and posts what the client is to be told. Throws DataError where the
-  /// frame cannot be read to its end, and DeviceError where the session has computed for too long: it has to end then;
-  /// IoError where frames are missing before this one, so that the connection has to. One thread at a time.
-  void apply(std::span<const std::byte> frame, Post post);
+  /// Returns where the end of a long message goes, if it is a piece of an upload.
+  std::span<std::byte> place_in(std::span<const std::byte> begin, std::size_t length) const;
+  /// Applies a Work frame, without its first byte and the last ones that are `placed`, and posts what the client is to be
+  /// told. Throws DataError where the frame cannot be read to its end, and DeviceError where the session has computed for
+  /// too long: it has to end then; IoError where frames are missing before this one, so that the connection has to. One
+  /// thread at a time.
+  void apply(std::span<const std::byte> frame, std::size_t placed, Post post);
   /// Runs what waits, for the thread that applied frames and ends: nobody else runs it in time.
   void leave();
   /// The client has lost its connection: it is told again what it may have missed.
@@ -80,8 +84,8 @@ class Session {
     std::vector<Desc> gives;  // as the client says; a graph gives the same
   };
   struct Arriving {
-    TensorData data;
-    std::size_t received = 0;
+    std::size_t left = 0;       // bytes that have not come
+    std::optional<Arrival> to;  // none: they are dropped
   };
   struct ToldRoot {
     Ref<Failure> failure;
@@ -102,7 +106,7 @@ class Session {
   /// Runs a call whose results take so many bytes; where that throws, its results fail.
   void run(const op::Op& op, Call call, std::int64_t bytes);
   void receive_upload();
-  void receive_piece();
+  void receive_piece(std::size_t count);
   void define_program();
   void replay();
   void send_values(std::uint64_t request, const Values& values);
@@ -149,6 +153,7 @@ class Session {
 
   wire::Reader reader_;
   const Post* post_ = nullptr;             // of the frame that is being applied
+  std::size_t placed_ = 0;                 // its last bytes, which are where they belong
   std::atomic<std::uint64_t> applied_{0};  // any thread may read it
   std::uint64_t next_ = 0, sequence_ = 0;  // the number of the next value, and of the last message
   std::unordered_map<std::uint64_t, Held> values_;

@@ -57,6 +57,17 @@ TEST_F(Cut, TheSessionGoesOnWithItsTensors) {
   EXPECT_EQ(host.counters().resumed, 1);
 }
 
+TEST(Greeting, OfAServerThatSaysNothingEndsInASentence) {
+  std::vector<std::unique_ptr<net::Connection>> silent;
+  const remote::Dial dial = [&] {
+    auto [here, there] = net::connected_pair();
+    silent.push_back(std::move(there));
+    return std::move(here);
+  };
+  const std::string said = sentence_of([&] { remote::Remote(dial, {.greeting = 0.02}); });
+  EXPECT_NE(said.find("has not answered within 0.02 seconds: is it a server of Kiln"), std::string::npos) << said;
+}
+
 TEST_F(Cut, WorkIsNeitherLostNorDoneTwice) {
   // After each number of messages that a connection may live for.
   cut_next_after(3);
