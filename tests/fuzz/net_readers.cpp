@@ -152,7 +152,7 @@ void append_frame(FileContents& file, net::FrameHead head, std::string_view payl
   const std::size_t size = net::write_head(head, place);
   file.insert(file.end(), place.begin(), place.begin() + static_cast<std::ptrdiff_t>(size));
   FileContents bytes = contents_of(payload);
-  if (head.mask) net::apply_mask(bytes, *head.mask, 0);
+  if (head.mask) net::apply_mask(bytes, bytes.data(), *head.mask, 0);
   file.insert(file.end(), bytes.begin(), bytes.end());
 }
 

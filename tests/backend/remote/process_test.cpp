@@ -85,7 +85,7 @@ TEST_P(OwnOps, RunThereWhereBothKnowThemAndAreExpandedOtherwise) {
   const Device device = device_at(server.port());
   const op::Op shift = op::Custom{make_ref<const UserOpFace<test::Shift>>(test::Shift{2.5})};
   EXPECT_EQ(device.backend().has_kernel(shift), known.travels);
-  const auto x = Tensor<1>::of({1, 2}, {2}, device);
+  const auto x = Tensor<1>::of(std::vector<float>{1, 2}, {2}, device);
   const std::int64_t before = counters_of(device).calls;
   const auto y = custom(test::Shift{2.5}, x);
   EXPECT_EQ(y.to_vector<float>(), (std::vector<float>{6, 7}));
