@@ -1,4 +1,5 @@
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <mutex>
 
@@ -8,7 +9,7 @@
 namespace kiln::net {
 namespace {
 
-/// The messages that one end has sent and the other has not received yet.
+/// Pipe holds the messages that one end has sent and the other has not received yet.
 class Pipe {
  public:
   explicit Pipe(std::size_t most) : most_(most) {}
@@ -66,6 +67,22 @@ class PairEnd final : public Connection {
 };
 
 }  // namespace
+
+void Connection::send_parts(std::span<const std::byte> begin, std::span<const std::byte> end) {
+  Message whole(begin.begin(), begin.end());
+  whole.insert(whole.end(), end.begin(), end.end());
+  send(whole);
+}
+
+std::optional<Message> Connection::receive_to(Place place) {
+  std::optional<Message> message = receive();
+  if (!message || message->size() < kLeastPlaced) return message;
+  const std::span<std::byte> end = place(*message, message->size());
+  const std::size_t left = message->size() - end.size();
+  if (!end.empty()) std::memcpy(end.data(), message->data() + left, end.size());
+  message->resize(left);
+  return message;
+}
 
 std::pair<std::unique_ptr<Connection>, std::unique_ptr<Connection>> connected_pair(std::size_t buffered) {
   const auto there = std::make_shared<Pipe>(buffered), back = std::make_shared<Pipe>(buffered);

@@ -50,20 +50,21 @@ ReadHead read_head(std::span<const std::byte> bytes) {
   return read;
 }
 
-void apply_mask(std::span<std::byte> bytes, const Mask& mask, std::size_t offset) {
-  Mask turned;
-  for (std::size_t i = 0; i < mask.size(); ++i) turned[i] = mask[(offset + i) % mask.size()];
-  std::uint64_t wide = 0;
-  std::memcpy(&wide, turned.data(), sizeof turned);
-  std::memcpy(reinterpret_cast<std::byte*>(&wide) + sizeof turned, turned.data(), sizeof turned);
+void apply_mask(std::span<const std::byte> bytes, std::byte* to, const Mask& mask, std::size_t offset) {
+  using Lanes = std::uint64_t __attribute__((vector_size(16)));
+  std::uint32_t turned = 0;
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    turned |= std::to_integer<std::uint32_t>(mask[(offset + i) % mask.size()]) << (8 * i);
+  const Lanes wide = Lanes{} + (std::uint64_t{turned} << 32 | turned);
   std::size_t i = 0;
+#pragma GCC unroll 4
   for (; i + sizeof wide <= bytes.size(); i += sizeof wide) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data() + i, sizeof word);
-    word ^= wide;
-    std::memcpy(bytes.data() + i, &word, sizeof word);
+    Lanes lanes;
+    std::memcpy(&lanes, bytes.data() + i, sizeof lanes);
+    lanes ^= wide;
+    std::memcpy(to + i, &lanes, sizeof lanes);
   }
-  for (; i < bytes.size(); ++i) bytes[i] ^= turned[i % turned.size()];
+  for (; i < bytes.size(); ++i) to[i] = bytes[i] ^ static_cast<std::byte>(turned >> (8 * (i % mask.size())));
 }
 
 }  // namespace kiln::net

@@ -46,7 +46,8 @@ struct ReadHead {
 };
 ReadHead read_head(std::span<const std::byte> bytes);
 
-/// Combines bytes with a mask, whose first byte belongs to byte `offset` modulo 4 of the frame before them.
-void apply_mask(std::span<std::byte> bytes, const Mask& mask, std::size_t offset);
+/// Combines bytes with a mask, whose first byte belongs to byte `offset` modulo 4 of the frame before them; `to` may be the same
+/// memory.
+void apply_mask(std::span<const std::byte> bytes, std::byte* to, const Mask& mask, std::size_t offset);
 
 }  // namespace kiln::net

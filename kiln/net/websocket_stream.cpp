@@ -18,7 +18,10 @@
 namespace kiln::net {
 namespace {
 
-constexpr std::size_t kBuffer = 64 << 10, kMostControl = 125;
+constexpr std::size_t kSent = 128 << 10;     // bytes that are masked, and then sent while they are in a cache
+constexpr std::size_t kReceived = 16 << 10;  // bytes that are read before it is known where they go
+constexpr std::size_t kAtOnce = 256 << 10;   // bytes that are read, and unmasked while they are in a cache
+constexpr std::size_t kMostControl = 125;
 constexpr std::size_t kReserved = 64 << 20;  // bytes for which there is an address, and memory as they come
 constexpr std::size_t kFirstPart = 4 << 20;  // of a message, for which there is memory before it has come
 constexpr double kLastWord = 0.3;            // seconds for the last frame to be taken, and for what was sent to arrive
@@ -31,8 +34,8 @@ class WebSocket final : public Connection {
         stream_(std::move(stream)),
         end_(end),
         limits_(limits),
-        out_(kBuffer),
-        in_(std::max(kBuffer, received.size())) {
+        out_(end == End::Client ? kSent : kReceived),
+        in_(std::max(kReceived, received.size())) {
     std::ranges::copy(received, in_.begin());
     filled_ = received.size();
   }
@@ -42,14 +45,16 @@ class WebSocket final : public Connection {
     if (!ended_) drain(*stream_, kLastWord, true);
   }
 
-  void send(std::span<const std::byte> message) override {
-    require<ArgumentError>(message.size() <= limits_.message_bytes, "net: a message of ", message.size(),
-                           " bytes is longer than the ", limits_.message_bytes, " of Limits::message_bytes");
+  void send(std::span<const std::byte> message) override { send_parts(message, {}); }
+  void send_parts(std::span<const std::byte> begin, std::span<const std::byte> end) override {
+    const std::size_t length = begin.size() + end.size();
+    require<ArgumentError>(length <= limits_.message_bytes, "net: a message of ", length, " bytes is longer than the ",
+                           limits_.message_bytes, " of Limits::message_bytes");
     const std::lock_guard lock(send_mutex_);
     require<IoError>(!closed_ && !lost_, "net: the connection with ", peer(), " is closed: nothing more can be sent");
     try {
-      send_frame(Opcode::Binary, message, 0);
-      if (const auto pong = take_pong()) send_frame(Opcode::Pong, *pong, 0);
+      send_frame(Opcode::Binary, {begin, end}, 0);
+      if (const auto pong = take_pong()) send_frame(Opcode::Pong, {*pong}, 0);
     } catch (...) {
       lost_ = true;  // the other end has a part of a frame, which no other may follow
       stream_->shut();
@@ -58,11 +63,14 @@ class WebSocket final : public Connection {
   }
 
   std::optional<Message> receive() override {
+    return receive_to([](auto, auto) { return std::span<std::byte>(); });
+  }
+  std::optional<Message> receive_to(Place place) override {
     const std::lock_guard lock(receive_mutex_);
     require<IoError>(failure_.empty(), failure_);
     if (closed_ && !lost_) return std::nullopt;
     try {
-      return next();
+      return next(place);
     } catch (const IoError& error) {
       if (failure_.empty() && closed_ && !lost_) return std::nullopt;  // by another thread, meanwhile
       if (failure_.empty()) stream_->shut();
@@ -76,18 +84,34 @@ class WebSocket final : public Connection {
   std::string peer() const override { return stream_->peer(); }
 
  private:
-  void send_frame(Opcode opcode, std::span<const std::byte> message, double stalled) {
-    FrameHead head{.opcode = opcode, .length = message.size()};
-    if (end_ == End::Client) fill_random(head.mask.emplace());
-    std::size_t used = write_head(head, std::span(out_).first<kMostHead>());
-    for (std::size_t at = 0; used > 0 || at < message.size(); used = 0) {
-      if (used == 0 && !head.mask) return write_all(*stream_, message.subspan(at), stalled);  // as they are
-      const std::size_t part = std::min(message.size() - at, out_.size() - used);
-      if (part > 0) std::memcpy(out_.data() + used, message.data() + at, part);
-      if (head.mask) apply_mask(std::span(out_).subspan(used, part), *head.mask, at);
-      write_all(*stream_, std::span(out_).first(used + part), stalled);
-      at += part;
+  using Parts = std::array<std::span<const std::byte>, 2>;
+
+  /// Bytes go through a buffer where they are masked, or few: the head and the beginning of a message are one packet.
+  void send_frame(Opcode opcode, Parts parts, double stalled) {
+    FrameHead head{.opcode = opcode, .length = parts[0].size() + parts[1].size()};
+    if (end_ == End::Client) head.mask = next_mask();
+    std::size_t used = write_head(head, std::span(out_).first<kMostHead>()), at = 0;
+    for (std::span<const std::byte> part : parts) {
+      while (!part.empty()) {
+        if (!head.mask && part.size() > kReceived && used == 0) {
+          write_all(*stream_, part, stalled);
+          break;
+        }
+        const std::size_t count = std::min(part.size(), out_.size() - used);
+        if (head.mask) apply_mask(part.first(count), out_.data() + used, *head.mask, at);
+        else std::memcpy(out_.data() + used, part.data(), count);
+        part = part.subspan(count);
+        at += count, used += count;
+        if (used == out_.size()) write_all(*stream_, std::span(out_).first(std::exchange(used, 0)), stalled);
+      }
     }
+    write_all(*stream_, std::span(out_).first(used), stalled);
+  }
+
+  /// A client's masks must not be guessed; the system is asked for many at once.
+  Mask next_mask() {
+    if (next_mask_ == 0) fill_random(std::as_writable_bytes(std::span(masks_)));
+    return masks_[std::exchange(next_mask_, (next_mask_ + 1) % masks_.size())];
   }
 
   /// Sends the last frame, unless another was or a message is under way to an end that takes nothing.
@@ -102,7 +126,7 @@ class WebSocket final : public Connection {
       frame[1] = static_cast<std::byte>(static_cast<int>(code) & 255);
       const std::size_t size = std::min(why.size(), frame.size() - 2);
       std::ranges::copy(std::as_bytes(std::span(why).first(size)), frame.begin() + 2);
-      send_frame(Opcode::Close, std::span(frame).first(2 + size), kLastWord);
+      send_frame(Opcode::Close, {std::span(frame).first(2 + size)}, kLastWord);
       stream_->finish();
     } catch (...) { stream_->shut(); }
   }
@@ -146,26 +170,43 @@ class WebSocket final : public Connection {
     }
   }
 
-  /// Appends the frame's bytes to `to`, in memory that grows as they come: a head may promise more than is sent.
-  void take(const FrameHead& head, Message& to) {
-    const std::size_t begin = to.size();
-    std::size_t left = static_cast<std::size_t>(head.length), at = begin;
-    if (begin == 0) to.reserve(std::min(left, kReserved));  // parts that follow grow it by factors
-    while (left > 0) {
-      if (at == to.size()) to.resize(at + std::min(left, std::max(kFirstPart, at)));
-      const auto place = std::span(to).subspan(at);
+  /// Fills a place with the frame's bytes from byte `offset` on.
+  void take(const FrameHead& head, std::span<std::byte> place, std::size_t offset) {
+    while (!place.empty()) {
       std::size_t got = std::min(filled_ - begin_, place.size());
       if (got > 0) {
         std::memcpy(place.data(), in_.data() + begin_, got);
         begin_ += got;
-      } else if ((got = wait_for_bytes(place)) == 0) fail_lost();
-      if (head.mask) apply_mask(place.first(got), *head.mask, at - begin);
-      at += got;
-      left -= got;
+      } else if ((got = wait_for_bytes(place.first(std::min(place.size(), kAtOnce)))) == 0) fail_lost();
+      if (head.mask) apply_mask(place.first(got), place.data(), *head.mask, offset);
+      place = place.subspan(got);
+      offset += got;
     }
   }
+  /// Appends the frame's first bytes to `to`, in memory that grows as they come: a head may promise more than is sent.
+  void append(const FrameHead& head, std::size_t count, Message& to) {
+    const std::size_t begin = to.size();
+    if (begin == 0) to.reserve(std::min(count, kReserved));  // parts that follow grow it by factors
+    for (std::size_t done = 0; done < count;) {
+      const std::size_t part = std::min(count - done, std::max(kFirstPart, begin + done));
+      to.resize(begin + done + part);
+      take(head, std::span(to).subspan(begin + done), done);
+      done += part;
+    }
+  }
+  /// The place for the end of a message that is this frame alone.
+  std::span<std::byte> place_for(const FrameHead& head, Place place) {
+    constexpr std::size_t kShown = 64;
+    while (filled_ - begin_ < kShown)
+      if (!fill()) fail_lost();
+    std::array<std::byte, kShown> shown;
+    const auto masked = std::span(in_).subspan(begin_, kShown);
+    if (head.mask) apply_mask(masked, shown.data(), *head.mask, 0);
+    else std::ranges::copy(masked, shown.begin());
+    return place(shown, static_cast<std::size_t>(head.length));
+  }
 
-  std::optional<Message> next() {
+  std::optional<Message> next(Place place) {
     Message message;
     for (bool within = false;;) {
       const FrameHead head = next_head();
@@ -179,7 +220,11 @@ class WebSocket final : public Connection {
       if (head.length > limits_.message_bytes - message.size())
         refuse(CloseCode::TooBig,
                text("a message that is longer than the ", limits_.message_bytes, " bytes of Limits::message_bytes"));
-      take(head, message);
+      const bool is_whole = head.final && !within && head.length >= kLeastPlaced;
+      const std::span<std::byte> end = is_whole ? place_for(head, place) : std::span<std::byte>();
+      const std::size_t before = static_cast<std::size_t>(head.length) - end.size();
+      append(head, before, message);
+      take(head, end, before);
       if (head.final) return message;
       within = true;
     }
@@ -188,7 +233,7 @@ class WebSocket final : public Connection {
   /// Answers a control frame. False: the other end has closed.
   bool answer(const FrameHead& head) {
     Message said;
-    take(head, said);
+    append(head, static_cast<std::size_t>(head.length), said);
     if (head.opcode == Opcode::Ping) answer_ping(std::move(said));
     if (head.opcode != Opcode::Close) return true;
     if (said.size() == 1) refuse(CloseCode::Protocol, "a last frame of one byte");
@@ -213,7 +258,7 @@ class WebSocket final : public Connection {
     }
     const std::unique_lock lock(send_mutex_, std::try_to_lock);
     if (!lock || closed_ || lost_ || !wait_for(stream_->socket(), POLLOUT, Deadline(0))) return;
-    if (const auto pong = take_pong()) send_frame(Opcode::Pong, *pong, 0);
+    if (const auto pong = take_pong()) send_frame(Opcode::Pong, {*pong}, 0);
   }
   std::optional<Message> take_pong() {
     const std::lock_guard lock(pong_mutex_);
@@ -228,6 +273,8 @@ class WebSocket final : public Connection {
 
   std::mutex send_mutex_;
   std::vector<std::byte> out_;
+  std::array<Mask, 1024> masks_;
+  std::size_t next_mask_ = 0;
   std::mutex pong_mutex_;
   std::optional<Message> pong_;  // to be sent after the message that is under way
 

@@ -8,13 +8,6 @@
 
 namespace kiln::test {
 
-std::vector<Reader> known_readers() {
-  std::vector<Reader> all;
-  for (const auto table : {store_readers, config_readers, table_readers, data_readers, onnx_readers, train_readers})
-    for (const Reader& reader : table()) all.push_back(reader);
-  return all;
-}
-
 const Reader& chosen_reader() {
   static const Reader chosen = [] {
     const char* const said = std::getenv("KILN_FUZZ");

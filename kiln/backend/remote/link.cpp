@@ -17,6 +17,34 @@ Ref<Failure> failure_saying(ErrorKind kind, const std::string& sentence) {
   return attempt([&] { raise(kind, sentence); });
 }
 
+/// Closes a connection unless this object ends in time.
+class TimeLimit {
+ public:
+  TimeLimit(net::Connection& connection, double seconds)
+      : thread_([this, &connection, seconds] {
+          std::unique_lock lock(mutex_);
+          if (ended_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_over_; })) return;
+          is_late_ = true;
+          connection.close();
+        }) {}
+  ~TimeLimit() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+      ended_.notify_all();
+    }
+    thread_.join();
+  }
+  bool is_late() const { return is_late_; }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool is_over_ = false;
+  std::atomic<bool> is_late_{false};
+  std::thread thread_;  // the last member: it uses the others
+};
+
 }  // namespace
 
 Link::Link(Dial dial, ClientSettings settings)
@@ -70,8 +98,17 @@ std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
                                .session = welcome_.session,
                                .secret = welcome_.secret,
                                .ticket = {}});
-  connection->send(out.take());
-  const std::optional<net::Message> message = connection->receive();
+  std::optional<net::Message> message;
+  {
+    const TimeLimit limit(*connection, settings_.greeting);
+    const Ref<Failure> lost = attempt([&] {
+      connection->send(out.take());
+      message = connection->receive();
+    });
+    require<IoError>(message.has_value() || !limit.is_late(), connection->peer(), " has not answered within ",
+                     settings_.greeting, " seconds: is it a server of Kiln, and the port right?");
+    if (lost) throw_failure(*lost);
+  }
   require<IoError>(message.has_value(), connection->peer(), " has closed the connection");
   wire::Reader in(text("the server ", connection->peer()), *message);
   const auto type = static_cast<Frame>(in.byte());
@@ -118,9 +155,17 @@ Ref<Request> Link::pending(std::uint64_t number) {
 void Link::receive_all(std::shared_ptr<net::Connection> connection) {
   while (connection) {
     try {
-      while (const std::optional<net::Message> message = connection->receive()) {
-        received_ += message->size();
-        receive(*message);
+      sequence_ = 0;
+      for (;;) {
+        Ref<Request> request;
+        std::span<std::byte> place;
+        const std::optional<net::Message> message =
+            connection->receive_to([&](std::span<const std::byte> begin, std::size_t length) {
+              return place = place_in(begin, length, request);
+            });
+        if (!message) break;
+        received_ += message->size() + place.size();
+        receive(*message, place.size());
       }
     } catch (const IoError&) {
     } catch (...) {  // a server that talks nonsense
@@ -135,11 +180,32 @@ void Link::receive_all(std::shared_ptr<net::Connection> connection) {
   }
 }
 
-void Link::receive(std::span<const std::byte> message) {
+/// The place for a long message, if it is a piece of a read: its bytes are the last ones.
+std::span<std::byte> Link::place_in(std::span<const std::byte> begin, std::size_t length, Ref<Request>& request) {
+  try {
+    wire::Reader in("", begin);
+    if (static_cast<Frame>(in.byte()) != Frame::Piece) return {};
+    Progress progress;
+    wire::read_field(in, progress);
+    request = pending(in.whole());
+    const std::uint64_t value = in.whole(), count = in.whole();
+    const bool is_rest = count == length - (begin.size() - in.left());
+    return request && is_rest ? request->place_for(value, static_cast<std::size_t>(count)) : std::span<std::byte>();
+  } catch (const Error&) { return {}; }  // receive() says what is wrong
+}
+
+void Link::receive(std::span<const std::byte> message, std::size_t placed) {
   wire::Reader in(text("the server ", peer_), message);
   const auto type = static_cast<Frame>(in.byte());
-  const std::uint64_t applied = in.whole(), settled = in.whole();
-  outbox_.confirm(applied);
+  if (type == Frame::Welcome) return;  // it came twice
+  Progress progress;
+  wire::read_field(in, progress);
+  if (type != Frame::Goodbye) {
+    if (progress.sequence <= sequence_) return;  // it came twice
+    // What the network has lost is asked for again, over another connection.
+    require<IoError>(progress.sequence == ++sequence_, peer_, ": a message is missing");
+  }
+  outbox_.confirm(progress.applied);
   switch (type) {
     case Frame::Ack: break;
     case Frame::Failures:
@@ -152,7 +218,7 @@ void Link::receive(std::span<const std::byte> message) {
       }
       break;
     case Frame::Piece:
-      if (const Ref<Request> request = pending(in.whole())) request->take_piece(in);
+      if (const Ref<Request> request = pending(in.whole())) request->take_piece(in, placed);
       break;
     case Frame::Answer:
     case Frame::Failed: {
@@ -174,7 +240,8 @@ void Link::receive(std::span<const std::byte> message) {
     }
     default: in.wrong("a frame of kind ", static_cast<int>(type));
   }
-  if (settled > settled_.load(std::memory_order_relaxed)) settled_.store(settled, std::memory_order_release);
+  if (progress.settled > settled_.load(std::memory_order_relaxed))
+    settled_.store(progress.settled, std::memory_order_release);
 }
 
 Ref<Failure> Link::read_roots(wire::Reader& in, const Ref<Requester>& requester) {

@@ -26,6 +26,8 @@ struct ClientSettings {
   std::string address{};
   /// Seconds in which a lost connection may come back, at most as many as the server keeps the session.
   double window = 30;
+  /// Seconds in which a server has to answer when a connection begins.
+  double greeting = 10;
   /// Bytes that may wait to be sent or acknowledged; then operations wait.
   std::size_t most_waiting = 256 << 20;
 };
@@ -76,7 +78,9 @@ class Link {
   /// Opens a connection, and returns it with the server's answer. Throws DeviceError where the server refuses.
   std::pair<std::shared_ptr<net::Connection>, Welcome> greet();
   void receive_all(std::shared_ptr<net::Connection> connection);
-  void receive(std::span<const std::byte> message);
+  /// Of a piece that is `placed`, these last bytes are not in the message.
+  void receive(std::span<const std::byte> message, std::size_t placed);
+  std::span<std::byte> place_in(std::span<const std::byte> begin, std::size_t length, Ref<Request>& request);
   /// Null where the session is over.
   std::shared_ptr<net::Connection> reconnect();
   void ask_again(std::uint64_t applied);
@@ -94,6 +98,7 @@ class Link {
   std::atomic<std::uint64_t> last_request_{0};
   std::atomic<std::uint64_t> settled_{0}, received_{0};
   std::atomic<int> reconnections_{0};
+  std::uint64_t sequence_ = 0;  // of the last message of this connection; the receiver's
 
   mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<net::Connection> connection_;

@@ -94,14 +94,9 @@ void Outbox::send_next(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   bool is_sent = true;
   try {
-    if (message.count == 0) {
-      connection->send(message.head);
-    } else {
-      buffer_.assign(message.head.begin(), message.head.end());
-      const auto part = message.data->bytes().subspan(message.offset, message.count);
-      buffer_.insert(buffer_.end(), part.begin(), part.end());
-      connection->send(buffer_);
-    }
+    const auto part =
+        message.count ? message.data->bytes().subspan(message.offset, message.count) : std::span<const std::byte>();
+    connection->send_parts(message.head, part);
   } catch (const Error&) { is_sent = false; }
   lock.lock();
   sending_ = false;

@@ -14,7 +14,7 @@
 
 namespace kiln::remote {
 
-/// A message: bytes, and perhaps a part of a tensor's elements after them, which are copied only when it is sent.
+/// A message: bytes, and perhaps a part of a tensor's elements after them, which are sent from where they are.
 struct Outgoing {
   std::vector<std::byte> head;
   std::shared_ptr<const TensorData> data{};
@@ -69,7 +69,6 @@ class Outbox {
   std::uint64_t epoch_ = 0;  // of the connection
   bool sending_ = false, closed_ = false;
   std::shared_ptr<net::Connection> connection_;
-  std::vector<std::byte> buffer_;
   std::thread sender_;  // the last member: it uses the others
 };
 

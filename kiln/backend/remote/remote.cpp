@@ -217,10 +217,12 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
     if (out_.size() >= kFrame) send_entries();
     return node;
   }
+  out_.whole(0);
+  send_entries();  // a piece that is alone in its frame is written where it belongs
   const auto shared = std::make_shared<const TensorData>(std::move(data));
   for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
     const std::size_t count = std::min(kPiece, bytes - offset);
-    if (offset > 0) begin(out_, Entry::Piece);
+    begin(out_, Entry::Piece);
     out_.whole(count);
     link_->post(out_.take(), shared, offset, count);
   }
@@ -248,13 +250,13 @@ Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writ
   return request;
 }
 
-void Remote::tell(Entry entry, std::int64_t number) {
+void Remote::tell(Entry entry, FunctionRef<void(wire::Writer&)> more) {
   const std::lock_guard lock(mutex_);
   link_->check();
   write_freed();
   write_causes();
   begin(out_, entry);
-  if (number >= 0) out_.integer(number);
+  more(out_);
   send_entries();
 }
 
@@ -307,6 +309,9 @@ std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
   out_.whole(++last_program_);
   out_.whole(bytes.size());
   out_.bytes(bytes);
+  const std::vector<Desc> gives = graph.outputs();
+  out_.whole(gives.size());
+  for (const Desc& desc : gives) wire::write_desc(out_, desc);
   write_list(body->constants);
   programs_.push_back({life, last_program_});
   return last_program_;
@@ -341,17 +346,23 @@ Value Remote::move(const Value& value, const Device& to) {
   if (!here || !there || !here->link_->welcome().sends_to_servers) return {};
   if (is_loopback(there->link_->peer()) && !is_loopback(here->link_->peer())) return {};
   throw_if_failed(value);
-  const std::string ticket = new_secret(), address = there->link_->address();
+  const Desc desc = value.node()->desc;
+  Ticket ticket;
   const Ref<Failure> refused = attempt([&] {
-    here->ask(Entry::Give, {&value, 1},
-              [&](wire::Writer& out) {
-                out.text(address);
-                out.text(ticket);
-              })
-        ->wait();
+    wire::Writer expected;
+    wire::write_desc(expected, desc);
+    const std::vector<std::byte> bytes = expected.take();
+    ticket = there->ask_for<Ticket>(Entry::Expect, {}, [&](wire::Writer& out) {
+      out.whole(bytes.size());
+      out.bytes(bytes);
+    });
+    const auto give = [&](wire::Writer& out) {
+      out.text(there->link_->address());
+      wire::write_field(out, ticket);
+    };
+    here->ask(Entry::Give, {&value, 1}, give)->wait();
   });
   if (refused) return {};  // they cannot reach each other, or the value has failed: the usual way tells
-  const Desc desc = value.node()->desc;
   Value result(make_ref<Node>(desc, to));
   const std::lock_guard lock(there->mutex_);
   there->link_->check();
@@ -359,21 +370,41 @@ Value Remote::move(const Value& value, const Device& to) {
   there->write_causes();
   begin(there->out_, Entry::Take);
   wire::write_desc(there->out_, desc);
-  there->out_.text(ticket);
+  there->out_.text(ticket.id);
   there->hold(*result.node());
   there->send_entries();  // that server keeps the value only for some minutes
   return result;
 }
 
-MemoryStatistics Remote::memory() const {
-  const std::vector<std::byte> bytes = const_cast<Remote*>(this)->ask(Entry::Memory)->answer();
+template <class Answer>
+Answer Remote::ask_for(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more) {
+  const std::vector<std::byte> bytes = ask(entry, values, more)->answer();
   wire::Reader in(name_, bytes);
-  MemoryStatistics memory;
-  wire::read_field(in, memory);
-  return memory;
+  Answer answer;
+  wire::read_field(in, answer);
+  return answer;
 }
 
-void Remote::set_memory_limit(std::int64_t bytes) { tell(Entry::SetLimit, bytes); }
+MemoryStatistics Remote::memory() const {
+  return const_cast<Remote*>(this)->ask_for<MemoryStatistics>(Entry::Memory, {}, [](wire::Writer&) {});
+}
+
+std::uint64_t Remote::start_recording() {
+  const std::uint64_t recording = link_->next_request();
+  tell(Entry::Record, [&](wire::Writer& out) { out.whole(recording); });
+  return recording;
+}
+std::vector<ProfileRow> Remote::recorded(std::uint64_t recording) {
+  return ask_for<std::vector<ProfileRow>>(Entry::Recorded, {}, [&](wire::Writer& out) { out.whole(recording); });
+}
+void Remote::stop_recording(std::uint64_t recording) noexcept {
+  const Ref<Failure> lost =
+      attempt([&] { tell(Entry::StopRecording, [&](wire::Writer& out) { out.whole(recording); }); });
+}
+
+void Remote::set_memory_limit(std::int64_t bytes) {
+  tell(Entry::SetLimit, [&](wire::Writer& out) { out.integer(bytes); });
+}
 void Remote::reset_memory_peak() { tell(Entry::ResetPeak); }
 void Remote::release_memory() { tell(Entry::ReleaseMemory); }
 

@@ -1,12 +1,9 @@
 #include "kiln/backend/remote/request.hpp"
 
-#include <cstring>
-
 namespace kiln::remote {
 
 Request::Request(std::uint64_t number, std::vector<Value> values) : number_(number), values_(std::move(values)) {
-  for (const Value& value : values_) data_.emplace_back(value.shape(), value.dtype());
-  received_.resize(values_.size());
+  for (const Value& value : values_) arrivals_.emplace_back(value.node()->desc);
 }
 
 bool Request::ready() const {
@@ -18,11 +15,14 @@ std::vector<TensorData> Request::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return done_; });
   if (failure_) throw_failure(*failure_);
-  return std::move(data_);
+  std::vector<TensorData> all;
+  for (Arrival& each : arrivals_) all.push_back(std::move(each).take());
+  arrivals_.clear();
+  return all;
 }
 
 std::vector<std::byte> Request::answer() {
-  wait();
+  (void)wait();
   return std::move(bytes_);
 }
 
@@ -39,25 +39,32 @@ void Request::notify(Wakeup then) {
 
 void Request::restart() {
   const std::lock_guard lock(mutex_);
-  std::ranges::fill(received_, std::size_t{0});
+  for (Arrival& each : arrivals_) each.restart();
 }
 
-void Request::take_piece(wire::Reader& in) {
-  const std::uint64_t place = in.whole();
-  const auto piece = in.bytes(in.length(in.left(), "bytes"));
+std::span<std::byte> Request::place_for(std::uint64_t value, std::size_t count) {
   const std::lock_guard lock(mutex_);
-  if (done_ || place >= data_.size()) in.wrong("a piece of a value that nobody asked for");
-  const auto index = static_cast<std::size_t>(place);
-  const auto bytes = data_[index].bytes();
-  if (piece.size() > bytes.size() - received_[index]) in.wrong("more bytes than the value has");
-  std::memcpy(bytes.data() + received_[index], piece.data(), piece.size());
-  received_[index] += piece.size();
+  if (done_ || value >= arrivals_.size()) return {};
+  const std::span<std::byte> left = arrivals_[static_cast<std::size_t>(value)].left();
+  return count <= left.size() ? left.first(count) : std::span<std::byte>();
+}
+
+void Request::take_piece(wire::Reader& in, std::size_t placed) {
+  const std::uint64_t value = in.whole();
+  const std::uint64_t count = in.whole();
+  const auto piece = in.bytes(in.left());
+  const std::lock_guard lock(mutex_);
+  if (done_ || value >= arrivals_.size()) in.wrong("a piece of a value that nobody asked for");
+  Arrival& arrival = arrivals_[static_cast<std::size_t>(value)];
+  if (count != piece.size() + placed || count > arrival.left().size())
+    in.wrong("a piece of ", count, " bytes for a value that lacks ", arrival.left().size());
+  placed ? arrival.came(placed) : arrival.came(piece);
 }
 
 void Request::complete(wire::Reader& in) {
   std::unique_lock lock(mutex_);
-  for (std::size_t i = 0; i < data_.size(); ++i)
-    if (received_[i] != data_[i].bytes().size()) in.wrong("an answer without all bytes of value ", i);
+  for (std::size_t i = 0; i < arrivals_.size(); ++i)
+    if (!arrivals_[i].is_complete()) in.wrong("an answer without all bytes of value ", i);
   const auto rest = in.bytes(in.left());
   bytes_.assign(rest.begin(), rest.end());
   finish(lock);

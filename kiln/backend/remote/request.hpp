@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "kiln/backend/remote/arrival.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/wire/reader.hpp"
 
@@ -28,7 +29,11 @@ class Request final : public PendingRead {
   // The receiver's side.
   /// Forgets what has arrived: it is asked for again.
   void restart();
-  void take_piece(wire::Reader& in);
+  /// The place for a piece, of a value and of so many bytes, that is about to come; empty where it must not. Only the thread
+  /// that receives asks, and calls take_piece() before it asks again.
+  std::span<std::byte> place_for(std::uint64_t value, std::size_t count);
+  /// Takes a piece whose last bytes are in their place already.
+  void take_piece(wire::Reader& in, std::size_t placed);
   /// Throws DataError where elements are missing.
   void complete(wire::Reader& in);
   void fail(Ref<Failure> failure);
@@ -44,8 +49,7 @@ class Request final : public PendingRead {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false;
-  std::vector<TensorData> data_;
-  std::vector<std::size_t> received_;
+  std::vector<Arrival> arrivals_;
   std::vector<std::byte> bytes_;
   Ref<Failure> failure_;
   std::optional<Wakeup> then_;

@@ -1,19 +1,21 @@
-// What a remote device costs, over WebSockets of the loopback: `measure_remote`. It is no test, as tests measure no time.
+// What a remote device costs, over WebSockets of the loopback: `measure_remote [transfers | calls | reads]`. It is no test, as tests measure no time.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "kiln/backend/remote/address.hpp"
 #include "kiln/backend/remote/hosting.hpp"
 #include "kiln/backend/remote/remote.hpp"
-#include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/leaf_backend.hpp"
 #include "kiln/ops/op.hpp"
 
 namespace kiln {
@@ -50,61 +52,95 @@ double plain_socket(std::size_t bytes) {
   return 1e-6 * static_cast<double>(bytes) / seconds;
 }
 
-void measure() {
-  const auto running = host(Device::cpu(), {.port = 0});
-  const Device device(make_ref<remote::Remote>(remote::dial_of(text("127.0.0.1:", running->port()))));
-  auto& client = dynamic_cast<remote::Remote&>(device.backend());
+double median(std::vector<double> all) {
+  std::ranges::sort(all);
+  return all[all.size() / 2];
+}
 
+/// Uploads and downloads beside a plain socket, in turn: other programs of the machine slow all of them.
+void measure_transfers(const Device& device) {
   constexpr std::size_t kBytes = 256 << 20;
-  std::printf("plain socket         %8.0f MB/s\n", plain_socket(kBytes));
-  for (int repeat = 0; repeat < 3; ++repeat) {
+  constexpr int kRounds = 7;
+  std::vector<double> plain, up, down;
+  for (int round = 0; round < kRounds; ++round) {
+    plain.push_back(plain_socket(kBytes));
     TensorData data(Shape{kBytes / 4}, DType::F32);
     auto start = Clock::now();
     const Value x = from_data(std::move(data), device);
     device.sync();
-    std::printf("upload               %8.0f MB/s\n", 1e-6 * kBytes / since(start));
+    up.push_back(1e-6 * kBytes / since(start));
     start = Clock::now();
     (void)x.data();
-    std::printf("download             %8.0f MB/s\n", 1e-6 * kBytes / since(start));
+    down.push_back(1e-6 * kBytes / since(start));
+    std::printf("plain socket, upload, download: %6.0f %6.0f %6.0f MB/s\n", plain.back(), up.back(), down.back());
   }
-  // Calls: the client's time alone, as the server works beside it.
+  const double whole = median(plain);
+  std::printf("medians                       : %6.0f %6.0f %6.0f MB/s (%.0f %%, %.0f %%)\n", whole, median(up),
+              median(down), 100 * median(up) / whole, 100 * median(down) / whole);
+}
+
+/// Nanoseconds of a call x * w in the client's thread, with emit and infer. The result replaces x, as in a program.
+double call_time(const Device& device, int calls) {
   Value x = full({16}, 1, device, DType::F32), w = full({16}, 0.5, device, DType::F32);
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    constexpr int kCalls = 20000;
-    const remote::ClientCounters before = client.counters();
-    const auto start = Clock::now();
-    for (int i = 0; i < kCalls; ++i) x = x * w;
-    const double calling = since(start);
-    device.sync();
-    const double all = since(start);
-    std::printf("call                 %8.0f ns (emit and all), %.1f bytes; with the server's work %.0f ns\n",
-                1e9 * calling / kCalls, static_cast<double>(client.counters().bytes_sent - before.bytes_sent) / kCalls,
-                1e9 * all / kCalls);
-  }
-  for (int repeat = 0; repeat < 3; ++repeat) {  // the client's part alone, below emit()
-    constexpr int kCalls = 20000;
-    std::vector<Value> made;
-    for (int i = 0; i < kCalls; ++i) made.emplace_back(make_ref<Node>(Desc{Shape{16}, DType::F32}, device));
-    const op::Op product = op::Binary{op::BinaryFn::Mul};
-    const Value operands[] = {x, w};
-    const auto start = Clock::now();
-    for (Value& result : made) client.run(product, {operands, {&result, 1}});
-    std::printf("call below emit      %8.0f ns\n", 1e9 * since(start) / kCalls);
-    device.sync();
-  }
-  Value local = full({16}, 1, Device::cpu(), DType::F32), local_w = full({16}, 0.5, Device::cpu(), DType::F32);
-  for (int repeat = 0; repeat < 3; ++repeat) {
-    const auto start = Clock::now();
-    for (int i = 0; i < 20000; ++i) local = local * local_w;
-    Device::cpu().sync();
-    std::printf("call on cpu          %8.0f ns with the work\n", 1e9 * since(start) / 20000);
-  }
+  for (int i = 0; i < 100; ++i) x = x * w;
+  device.sync();
   const auto start = Clock::now();
-  for (int i = 0; i < 1000; ++i) (void)x.data();
-  std::printf("read of 16 elements  %8.1f us\n", 1e6 * since(start) / 1000);
+  for (int i = 0; i < calls; ++i) x = x * w;
+  const double seconds = since(start);
+  device.sync();
+  return 1e9 * seconds / calls;
+}
+
+/// A device whose calls do nothing: what remains are emit and infer, and a handle for each result.
+class Nothing final : public LeafBackend {
+ public:
+  std::string name() const override { return "nothing"; }
+  void run(const op::Op&, Call call) override {
+    for (const Value& result : call.out) result.node()->storage = make_ref<Storage>();
+  }
+  Ref<Node> upload(TensorData, const Device&) override { fail<DeviceError>("it does nothing"); }
+  TensorData download(const Value&) override { fail<DeviceError>("it does nothing"); }
+  void sync() override {}
+};
+
+void measure_calls(const Device& device) {
+  auto& client = dynamic_cast<remote::Remote&>(device.backend());
+  const Device nothing(make_ref<Nothing>()), local = Device::cpu();
+  constexpr int kRounds = 7, kCalls = 20000;
+  std::vector<double> remote, none, here;
+  const remote::ClientCounters before = client.counters();
+  for (int round = 0; round < kRounds; ++round) {
+    remote.push_back(call_time(device, kCalls));
+    none.push_back(call_time(nothing, kCalls));
+    here.push_back(call_time(local, kCalls));
+  }
+  const remote::ClientCounters after = client.counters();
+  std::printf("call of x * w: %.0f ns, emit and infer alone %.0f ns: the client adds %.0f ns; on the cpu %.0f ns\n",
+              median(remote), median(none), median(remote) - median(none), median(here));
+  std::printf("               %.1f bytes\n", static_cast<double>(after.bytes_sent - before.bytes_sent) /
+                                                 static_cast<double>(after.calls - before.calls));
+}
+
+void measure_reads(const Device& device) {
+  const Value x = full({16}, 1, device, DType::F32);
+  std::vector<double> reads;
+  for (int i = 0; i < 2000; ++i) {
+    const auto start = Clock::now();
+    (void)x.data();
+    reads.push_back(1e6 * since(start));
+  }
+  std::printf("read of 16 elements: %.1f us\n", median(reads));
+}
+
+void measure(std::string_view what) {
+  const auto running = host(Device::cpu(), {.port = 0});
+  const Device device(make_ref<remote::Remote>(remote::dial_of(text("127.0.0.1:", running->port()))));
+  if (what.empty() || what == "transfers") measure_transfers(device);
+  if (what.empty() || what == "calls") measure_calls(device);
+  if (what.empty() || what == "reads") measure_reads(device);
 }
 
 }  // namespace
 }  // namespace kiln
 
-int main() { kiln::measure(); }
+int main(int argc, char** argv) { kiln::measure(argc > 1 ? argv[1] : ""); }
