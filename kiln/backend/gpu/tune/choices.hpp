@@ -1,4 +1,4 @@
-// Choices: which of several kernels that give the same bits is the quickest on a device. With KILN_AUTOTUNE=1 it is
+// Choices: which of several kernels that do the same is the quickest on a device. With KILN_AUTOTUNE=1 it is
 // measured once for each kind of work, and kept; otherwise the first one is taken, without waiting. What is known is read
 // first: a text file that KILN_CHOICES names, which can be shipped with a program, then the user's cache.
 #pragma once

@@ -1,5 +1,6 @@
-// Fused kernels against what they are fused from: both give the same bits, and which one is quicker is measured where
-// that is asked for (Choices). A chain of elementwise steps is always fused: alone, they move more bytes.
+// Fused kernels for rows against what they are fused from: which one is quicker is measured where that is asked for
+// (Choices). Both may add in other orders, so that last bits differ; without the settings it is the fused one. A chain of
+// elementwise steps is always fused: alone, they move more bytes.
 #pragma once
 #include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/ops/planned/row_fused.hpp"
