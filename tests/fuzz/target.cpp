@@ -22,7 +22,7 @@ const Reader& chosen_reader() {
   return chosen;
 }
 
-bool is_taken(const Reader& reader, std::span<const std::byte> file) {
+bool is_taken(const Reader& reader, std::span<const std::byte> file, std::string* why) {
   const char* problem = nullptr;
   try {
     reader.read(file);
@@ -32,6 +32,7 @@ bool is_taken(const Reader& reader, std::span<const std::byte> file) {
     if (error.message().empty()) problem = "an error without a sentence";
     for (const char letter : error.message())
       if (static_cast<unsigned char>(letter) < ' ' && letter != '\n') problem = "a sentence with control characters";
+    if (why) *why = error.what();
     if (!problem) return false;
   } catch (const std::exception& other) {
     std::fprintf(stderr, "%s: %s\n", std::string(reader.name).c_str(), other.what());
