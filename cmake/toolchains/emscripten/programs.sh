@@ -12,8 +12,12 @@ for program in "$folder"/usr/bin/wasm-*; do
   printf '#!/bin/sh\nexec %s --library-path %s %s "$@"\n' "'$loader'" "'$library:$library/binaryen'" "'$program'" \
     >"$folder/binaryen/bin/${program##*/}"
 done
+mkdir -p "$folder/llvm"
+ln -sfn /usr/bin/clang*-19 /usr/bin/llvm-*-19 "$folder/llvm"
+cp "$(dirname "${BASH_SOURCE[0]}")/wasm_ld.py" "$folder/llvm/wasm-ld-19"
+chmod +x "$folder/llvm/wasm-ld-19"
 cat >"$folder/config" <<END
-LLVM_ROOT = '/usr/bin'
+LLVM_ROOT = '$folder/llvm'
 LLVM_ADD_VERSION = '19'
 CLANG_ADD_VERSION = '19'
 BINARYEN_ROOT = '$folder/binaryen'
