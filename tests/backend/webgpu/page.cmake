@@ -11,7 +11,7 @@ function(kiln_page_program name)
     add_executable(${program})
     target_link_libraries(${program} PRIVATE page_${name}_objects)
     target_link_options(${program} PRIVATE ${KILN_WASM_LINK} -sENVIRONMENT=web,worker
-      -sEXPORTED_RUNTIME_METHODS=stringToNewUTF8,ENV,HEAPU32 -sEXPORTED_FUNCTIONS=_main,_malloc)
+      -sEXPORTED_RUNTIME_METHODS=stringToNewUTF8,ENV,FS,HEAPU32 -sFORCE_FILESYSTEM -sEXPORTED_FUNCTIONS=_main,_malloc)
   endforeach()
   target_link_options(page_${name} PRIVATE -sINVOKE_RUN=0 -sEXIT_RUNTIME=0)
   target_link_options(page_${name}_threads PRIVATE ${KILN_WASM_THREADS} -sPROXY_TO_PTHREAD -sEXIT_RUNTIME=1
@@ -50,3 +50,7 @@ endfunction()
 kiln_page_sentence(webgpu_without_jspi "the browser's answer cannot be waited for here" --no-jspi)
 kiln_page_sentence(webgpu_without_gpu "the browser finds no GPU; the browser lends no GPU" --no-gpu)
 kiln_page_sentence(webgpu_without_webgpu "this browser has no WebGPU" --no-webgpu)
+
+# run_page.py --env KILN_DEVICE=webgpu --file guide.onnx page_bench.js 1 guide.onnx: times in a page.
+kiln_page_program(bench SOURCES ${PROJECT_SOURCE_DIR}/bench/wasm/main.cpp LINKS kiln_onnx kiln_fusion kiln_cpu kiln_webgpu)
+set_target_properties(page_bench page_bench_threads PROPERTIES EXCLUDE_FROM_ALL TRUE)
