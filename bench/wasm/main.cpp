@@ -1,5 +1,6 @@
 // Kiln's side of `./dev bench wasm`: bench_wasm SECONDS [SIZE | FILE.onnx]... measures float32 products of SIZE x SIZE and the
-// networks of ONNX files on random inputs, and prints a line of JSON for each: the least and the median time of a run.
+// networks of ONNX files on random inputs, and prints a line of JSON for each: the least and the median time of a run. It runs on
+// the device that KILN_DEVICE names, or the processor; in a page, where tests/backend/webgpu links it, on "webgpu" as well.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "kiln/core/parallel.hpp"
+#include "kiln/core/setting/setting.hpp"
 #include "kiln/onnx/model.hpp"
 #include "kiln/ops/functions.hpp"
 
@@ -16,7 +18,11 @@ namespace {
 
 using namespace kiln;
 
-Value numbers(const Shape& shape) { return normal(shape, 0, 1, Device::cpu()); }
+Device device() {
+  const char* const name = setting("KILN_DEVICE");
+  return Device::parse(name ? name : "cpu");
+}
+Value numbers(const Shape& shape) { return normal(shape, 0, 1, device()); }
 
 struct Times {
   double least_ms, median_ms;
@@ -48,17 +54,16 @@ void print(const std::string& what, const Times& times, double flops) {
 }
 
 void product(std::int64_t size, double seconds) {
-  const Device device = Device::cpu();
   const Value a = numbers({size, size}), b = numbers({size, size});
   const auto run = [&] {
     const Value c = matmul(a, b);
-    device.sync();
+    device().sync();
   };
   print("product " + std::to_string(size), measured(seconds, run), 2.0 * static_cast<double>(size * size * size));
 }
 
 void network(const std::string& file, double seconds) {
-  const onnx::Model model = onnx::load(file, Device::cpu());
+  const onnx::Model model = onnx::load(file, device());
   std::vector<onnx::Datum> inputs;
   for (const onnx::ValueInfo& input : model.inputs()) {
     std::vector<std::int64_t> sizes;
@@ -67,7 +72,7 @@ void network(const std::string& file, double seconds) {
   }
   const auto run = [&] {
     const onnx::Outputs outputs = model.run(inputs);
-    Device::cpu().sync();
+    device().sync();
   };
   print(file.substr(file.rfind('/') + 1), measured(seconds, run), 0);
 }

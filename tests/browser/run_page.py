@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs a program that emscripten made as a page of headless Chromium, prints what it prints, and ends as it ends.
 
-    run_page.py [--no-jspi] [--no-gpu] [--no-webgpu] [--isolated] [--env NAME=TEXT]... MODULE.js [ARGS...]
+    run_page.py [--no-jspi] [--no-gpu] [--no-webgpu] [--isolated] [--env NAME=TEXT]... [--file PATH]... MODULE.js [ARGS...]
 
 Ends with 77, which ctest takes for skipped, where there is no Chromium."""
 import argparse
+import base64
 import json
 import pathlib
 import sys
@@ -31,7 +32,11 @@ START = """
   globalThis.Module = {
     arguments: given.arguments,
     print: (line) => lines.push(line), printErr: (line) => lines.push(line),
-    preRun: [(module) => Object.assign(module.ENV, given.environment)],
+    preRun: [(module) => {
+      Object.assign(module.ENV, given.environment);
+      for (const [name, text] of Object.entries(given.files))
+        module.FS.writeFile(name, Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+    }],
     onRuntimeInitialized() { start(globalThis.Module); },
     onExit: end, onAbort: fail, noInitialRun: !given.threads,
   };
@@ -49,7 +54,9 @@ def run(module, arguments, environment, options, patience=600, tell=print):
     """Returns the program's exit status; `options` are main()'s, and `tell` gets each line that the program prints."""
     module = pathlib.Path(module)
     given = {"module": module.name, "arguments": arguments, "environment": environment, "threads": options.isolated,
-             "noJspi": options.no_jspi, "noWebgpu": options.no_webgpu}
+             "noJspi": options.no_jspi, "noWebgpu": options.no_webgpu,
+             "files": {pathlib.Path(each).name: base64.b64encode(pathlib.Path(each).read_bytes()).decode()
+                       for each in options.file}}
     flags = NO_WEBGPU if options.no_gpu else WEBGPU
     with serve(module.parent, options.isolated) as address, Chromium(flags) as browser:
         page = browser.open(address + "/", patience=60)
@@ -79,6 +86,7 @@ def main():
     parser.add_argument("--no-webgpu", action="store_true", help="a browser without navigator.gpu")
     parser.add_argument("--isolated", action="store_true", help="with threads")
     parser.add_argument("--env", action="append", default=[])
+    parser.add_argument("--file", action="append", default=[], help="lies, by its name, where the program starts")
     parser.add_argument("module")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()

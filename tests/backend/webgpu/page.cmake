@@ -1,3 +1,6 @@
+# Programs for pages, not for node (tests/CMakeLists.txt).
+set_property(DIRECTORY PROPERTY LINK_OPTIONS "")
+
 # kiln_page_program(NAME SOURCES a.cpp ... LINKS target ...): two programs for pages of the same sources, page_NAME, whose only
 # thread waits for the GPU by JSPI, and page_NAME_threads, which runs in a thread of a page that is cross-origin isolated.
 function(kiln_page_program name)
@@ -7,12 +10,12 @@ function(kiln_page_program name)
   foreach(program page_${name} page_${name}_threads)
     add_executable(${program})
     target_link_libraries(${program} PRIVATE page_${name}_objects)
-    target_link_options(${program} PRIVATE -sALLOW_MEMORY_GROWTH -sSTACK_SIZE=1MB -sENVIRONMENT=web,worker
-      -sEXPORTED_RUNTIME_METHODS=stringToNewUTF8,ENV,HEAPU32 -sEXPORTED_FUNCTIONS=_main,_malloc)
+    target_link_options(${program} PRIVATE ${KILN_WASM_LINK} -sENVIRONMENT=web,worker
+      -sEXPORTED_RUNTIME_METHODS=stringToNewUTF8,ENV,FS,HEAPU32 -sFORCE_FILESYSTEM -sEXPORTED_FUNCTIONS=_main,_malloc)
   endforeach()
   target_link_options(page_${name} PRIVATE -sINVOKE_RUN=0 -sEXIT_RUNTIME=0)
-  target_link_options(page_${name}_threads PRIVATE -pthread -sPROXY_TO_PTHREAD -sEXIT_RUNTIME=1 -sPTHREAD_POOL_SIZE=4
-    -Wno-pthreads-mem-growth)
+  target_link_options(page_${name}_threads PRIVATE ${KILN_WASM_THREADS} -sPROXY_TO_PTHREAD -sEXIT_RUNTIME=1
+    -sPTHREAD_POOL_SIZE=4)
 endfunction()
 
 # kiln_page_test(NAME PROGRAM program [FLAGS ...] [ARGUMENTS ...]): runs a page's program in headless Chromium.
@@ -47,3 +50,7 @@ endfunction()
 kiln_page_sentence(webgpu_without_jspi "the browser's answer cannot be waited for here" --no-jspi)
 kiln_page_sentence(webgpu_without_gpu "the browser finds no GPU; the browser lends no GPU" --no-gpu)
 kiln_page_sentence(webgpu_without_webgpu "this browser has no WebGPU" --no-webgpu)
+
+# run_page.py --env KILN_DEVICE=webgpu --file guide.onnx page_bench.js 1 guide.onnx: times in a page.
+kiln_page_program(bench SOURCES ${PROJECT_SOURCE_DIR}/bench/wasm/main.cpp LINKS kiln_onnx kiln_fusion kiln_cpu kiln_webgpu)
+set_target_properties(page_bench page_bench_threads PROPERTIES EXCLUDE_FROM_ALL TRUE)

@@ -15,7 +15,7 @@ addToLibrary({
     answer(ticket, status, number, words) {
       const text = String(words ?? '');
       const bytes = lengthBytesUTF8(text);
-      const start = _malloc(bytes + 1);
+      const start = _malloc(bytes + 1) >>> 0;
       stringToUTF8Array(text, HEAPU8, start, bytes + 1);
       wasmExports['kiln_webgpu_answer'](ticket, status, number, start, bytes);
       KilnWebGpu.woken?.();
@@ -223,7 +223,7 @@ addToLibrary({
   },
   kiln_webgpu_limit__deps: ['$KilnWebGpu', '$UTF8ToString'],
   kiln_webgpu_limit__proxy: 'sync',
-  kiln_webgpu_limit: (adapter, name) => KilnWebGpu.objects[adapter].limits[UTF8ToString(name)] ?? 0,
+  kiln_webgpu_limit: (adapter, name) => KilnWebGpu.objects[adapter].limits[UTF8ToString(name >>> 0)] ?? 0,
   kiln_webgpu_name__deps: ['$KilnWebGpu', '$stringToUTF8Array'],
   kiln_webgpu_name__proxy: 'sync',
   kiln_webgpu_name: (adapter, to, room) => {
