@@ -10,7 +10,7 @@ function(kiln_web_module name)
   target_link_options(web_${name} PRIVATE
     -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker,node
     -sEXPORTED_FUNCTIONS=_main,_kiln_call,_kiln_allocate,_kiln_free -sEXPORTED_RUNTIME_METHODS=wasmMemory
-    -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=1MB --js-library ${imports})
+    ${KILN_WASM_LINK} --js-library ${imports})
   add_dependencies(web_modules web_${name})
 endfunction()
 

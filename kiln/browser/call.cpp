@@ -64,7 +64,7 @@ void offer(std::span<const Function> functions) {
 }
 
 Item call(std::string_view name, const Item& arguments) {
-  if (name == "functions") return to_item(names_of_offered());
+  if (name == "kiln.functions") return to_item(names_of_offered());
   const Function* const function = found(name);
   if (!function) {
     std::vector<std::string_view> names;

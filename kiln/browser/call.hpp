@@ -11,7 +11,7 @@ namespace kiln::browser {
 /// Runs the function with a list of arguments. Throws ArgumentError where there is none of that name, and what it throws.
 Item call(std::string_view name, const Item& arguments);
 
-/// The functions that every page has: those of tensors and devices.
+/// The functions that every page has: those of tensors and devices. Kiln's own names begin with "kiln.".
 std::span<const Function> tensor_functions();
 
 }  // namespace kiln::browser

@@ -57,7 +57,7 @@ Loaded load(const LoadRequest& request) {
 
 Item run(const std::shared_ptr<Model>& model, const Item& inputs) { return model->run(inputs); }
 
-constexpr std::array kFunctions{function<load>("load"), function<run>("run")};
+constexpr std::array kFunctions{function<load>("kiln.load"), function<run>("kiln.run")};
 
 }  // namespace
 

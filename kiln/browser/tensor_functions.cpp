@@ -51,13 +51,13 @@ void use_device(const std::string& name) { set_default_device(Device::parse(name
 std::string device_name() { return default_device().name(); }
 
 constexpr std::array kFunctions{
-    function<use_device>("use_device"),
-    function<device_name>("device_name"),
-    function<tensor>("tensor"),
-    function<read>("read"),
-    function<dispose_all>("dispose"),
-    function<memory>("memory"),
-    function<release_memory>("release_memory"),
+    function<use_device>("kiln.use_device"),
+    function<device_name>("kiln.device_name"),
+    function<tensor>("kiln.tensor"),
+    function<read>("kiln.read"),
+    function<dispose_all>("kiln.dispose"),
+    function<memory>("kiln.memory"),
+    function<release_memory>("kiln.release_memory"),
 };
 
 }  // namespace

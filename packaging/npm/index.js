@@ -44,7 +44,7 @@ export class Tensor extends Held {
   }
   get size() { return this.shape.reduce((product, size) => product * size, 1); }
   /** The elements in row-major order; float16 and bfloat16 as Float32Array, bool as Uint8Array of 0 and 1. */
-  data() { return this.kiln.call('read', this); }
+  data() { return this.kiln.call('kiln.read', this); }
   /** The only element. */
   async item() {
     if (this.size !== 1) throw new KilnError('ShapeError', `item: the tensor has ${this.size} elements, not one`);
@@ -68,7 +68,7 @@ export class Model {
     Object.assign(this, {kiln, kind: loaded.kind, device: loaded.device, inputs: loaded.inputs, outputs: loaded.outputs});
   }
   /** Inputs by name, or in their order, or the only one; typed arrays get the declared shape. Returns Tensors by name. */
-  run(inputs) { return this.kiln.call('run', this.#object, inputs); }
+  run(inputs) { return this.kiln.call('kiln.run', this.#object, inputs); }
   dispose() { this.#object.dispose(); }
   [dispose]() { this.dispose(); }
 }
@@ -135,7 +135,7 @@ export class Kiln {
 
   /** A tensor on the default device; `dtype` is that of the typed array, or 'bool' for one of Uint8Array. */
   tensor(data, shape = [data.length], dtype = null) {
-    return this.call('tensor', {data: isArray(data) ? data : Float32Array.from(data), shape, dtype});
+    return this.call('kiln.tensor', {data: isArray(data) ? data : Float32Array.from(data), shape, dtype});
   }
 
   /** Calls a function that C++ offers (kiln/browser/function.hpp). */
@@ -155,11 +155,11 @@ export class Kiln {
   }
 
   /** Where typed arrays and models go from now on: "cpu", "webgpu". Rejects with a DeviceError where there is none. */
-  useDevice(name) { return this.call('use_device', name); }
-  device() { return this.call('device_name'); }
+  useDevice(name) { return this.call('kiln.use_device', name); }
+  device() { return this.call('kiln.device_name'); }
   /** {handles, bytes, peak}: what JavaScript holds, and the bytes of all tensors on the default device. */
-  memory() { return this.call('memory'); }
-  releaseMemory() { return this.call('release_memory'); }
+  memory() { return this.call('kiln.memory'); }
+  releaseMemory() { return this.call('kiln.release_memory'); }
   /** Ends it with all that it holds; calls that wait are rejected. */
   close() { this.#instance.close(); }
   [dispose]() { this.close(); }
@@ -167,7 +167,7 @@ export class Kiln {
   /** Frees handles with the next turn of the event loop, many in one call. */
   _dispose(handle) {
     if (this.#unused.push(handle) > 1) return;
-    queueMicrotask(() => this.#instance.call('dispose', [this.#unused.splice(0)]).catch(() => {}));
+    queueMicrotask(() => this.#instance.call('kiln.dispose', [this.#unused.splice(0)]).catch(() => {}));
   }
 
   /** A value of JavaScript as an item (src/codec.js). */

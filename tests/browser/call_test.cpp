@@ -85,7 +85,7 @@ TEST_F(Call, ConvertsArgumentsAndResults) {
             R"({rate: 2, steps: [7], name: "ä"})");
   EXPECT_EQ(called("echo", Arguments().list(1).record(1).name("name").null()),
             R"({rate: 0.5, steps: [7, 7, 7], name: "none"})");
-  EXPECT_THAT(called("functions", Arguments().list(0)), StartsWith(R"(["half", "negate", "small")"));
+  EXPECT_THAT(called("kiln.functions", Arguments().list(0)), StartsWith(R"(["half", "negate", "small")"));
 }
 
 TEST_F(Call, SaysWhichArgumentIsWrong) {
@@ -122,7 +122,7 @@ double handle_in(const std::string& answer) { return std::stod(answer.substr(ans
 
 TEST_F(Call, HoldsTensorsAndObjectsUntilTheyAreDisposed) {
   const std::size_t before = browser::handles();
-  const std::string tensor = called("tensor", Arguments()
+  const std::string tensor = called("kiln.tensor", Arguments()
                                                   .list(1)
                                                   .record(2)
                                                   .name("data")
@@ -133,19 +133,19 @@ TEST_F(Call, HoldsTensorsAndObjectsUntilTheyAreDisposed) {
                                                   .number(3));
   EXPECT_THAT(tensor, StartsWith("float32 [2, 3] #"));
   const std::string twice = called("doubled", Arguments().list(1).tensor(handle_in(tensor)));
-  EXPECT_EQ(called("read", Arguments().list(1).tensor(handle_in(twice))), "float32[2, 3] 2 4 6 8 10 12");
+  EXPECT_EQ(called("kiln.read", Arguments().list(1).tensor(handle_in(twice))), "float32[2, 3] 2 4 6 8 10 12");
   EXPECT_EQ(browser::handles(), before + 2);
-  EXPECT_EQ(called("dispose", Arguments().list(1).list(2).number(handle_in(tensor)).number(handle_in(twice))), "null");
+  EXPECT_EQ(called("kiln.dispose", Arguments().list(1).list(2).number(handle_in(tensor)).number(handle_in(twice))), "null");
   EXPECT_EQ(browser::handles(), before);
-  EXPECT_THAT(called("read", Arguments().list(1).tensor(handle_in(tensor))), HasSubstr("was disposed: keep it"));
-  EXPECT_EQ(called("dispose", Arguments().list(1).list(1).number(handle_in(tensor))), "null");
+  EXPECT_THAT(called("kiln.read", Arguments().list(1).tensor(handle_in(tensor))), HasSubstr("was disposed: keep it"));
+  EXPECT_EQ(called("kiln.dispose", Arguments().list(1).list(1).number(handle_in(tensor))), "null");
 
   const std::string object = called("counter", Arguments().list(1).number(40));
   EXPECT_THAT(object, StartsWith("Counter #"));
   EXPECT_EQ(called("count", Arguments().list(1).object(handle_in(object))), "41");
   EXPECT_EQ(called("count", Arguments().list(1).object(handle_in(object))), "42");
   EXPECT_THAT(called("half", Arguments().list(1).object(handle_in(object))), HasSubstr("and is a Counter"));
-  called("dispose", Arguments().list(1).list(1).number(handle_in(object)));
+  called("kiln.dispose", Arguments().list(1).list(1).number(handle_in(object)));
 }
 
 TEST_F(Call, TakesTypedArrays) {
@@ -158,7 +158,7 @@ TEST_F(Call, TakesTypedArrays) {
               HasSubstr("and is int32 [1, 2]"));
   EXPECT_THAT(called("bytes", Arguments().list(1).array<float>("float32", {1, 2}, {3})), StartsWith("ShapeError"));
   EXPECT_THAT(called("bytes", Arguments().list(1).array<float>("float31", {1, 2})), StartsWith("DTypeError"));
-  called("dispose", Arguments().list(1).list(1).number(handle_in(tensor)));
+  called("kiln.dispose", Arguments().list(1).list(1).number(handle_in(tensor)));
 }
 
 TEST_F(Call, CallsFunctionsOfJavaScript) {

@@ -55,7 +55,7 @@ class BrowserModel : public testing::Test {
 Item load(const Bytes& bytes) {
   const auto data =
       TensorData::of<std::uint8_t>({static_cast<std::int64_t>(bytes.size())}, std::span<const std::uint8_t>(bytes));
-  return browser::call("load", Item::List{Item::Record{{"bytes", data}, {"name", std::string("m")}}});
+  return browser::call("kiln.load", Item::List{Item::Record{{"bytes", data}, {"name", std::string("m")}}});
 }
 const Item& field(const Item& item, std::string_view name) {
   for (const auto& [key, value] : std::get<Item::Record>(item.is))
@@ -63,7 +63,7 @@ const Item& field(const Item& item, std::string_view name) {
   fail<ArgumentError>("no field ", name);
 }
 std::vector<float> run(const Item& loaded, const Item& inputs, std::string_view output) {
-  const Item results = browser::call("run", Item::List{field(loaded, "model"), inputs});
+  const Item results = browser::call("kiln.run", Item::List{field(loaded, "model"), inputs});
   return std::get<Value>(field(results, output).is).data().to_vector<float>();
 }
 std::string error_of(const std::function<void()>& function) {

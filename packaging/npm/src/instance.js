@@ -44,14 +44,16 @@ export class Instance {
     const instance = new Instance();
     const module = {
       ...options,
+      noInitialRun: true,
       kilnCallBack: (number, address, bytes) => instance.#callBack(number, address >>> 0, bytes),
     };
     try {
       instance.#module = await factory(module);
+      instance.#memory = new Memory(instance.#module);
+      instance.#module._main?.(0, 0);  // offers the page's functions
     } catch (error) {
       throw new KilnError('DeviceError', `Kiln's module did not start: ${error?.message ?? error}`, {cause: error});
     }
-    instance.#memory = new Memory(instance.#module);
     return instance;
   }
 
@@ -64,7 +66,7 @@ export class Instance {
   async load(source, request, {onProgress, signal} = {}) {
     this.#check();
     const block = await download(source, this.#memory, {onProgress, signal});
-    return this.#next(() => this.#call('load', [new Map([...request, ['bytes', block]])]));
+    return this.#next(() => this.#call('kiln.load', [new Map([...request, ['bytes', block]])]));
   }
 
   close() {

@@ -119,7 +119,7 @@ test('memory that runs out is an error, and Kiln lives on', async () => {
 
 test('functions of C++ and of JavaScript call each other', async () => {
   const digits = await start('digits');
-  assert.ok((await digits.call('functions')).includes('read'));
+  assert.ok((await digits.call('kiln.functions')).includes('read'));
   await assert.rejects(digits.functions.raed(1), isError('ArgumentError', /offers no function 'raed' \(did you mean 'read'\?\)/));
   await assert.rejects(digits.functions.train_on_drawn(100, {epoch: 1}), isError('ArgumentError', /has no 'epoch' \(did you mean 'epochs'\?\)/));
   const training = await digits.functions.train_on_drawn(640, {hidden_size: 16});
@@ -131,7 +131,7 @@ test('functions of C++ and of JavaScript call each other', async () => {
   const {digit, probabilities} = await digits.functions.read(reader, {data: new Float32Array(784).fill(1, 350, 400), shape: [28, 28]});
   assert.ok(digit >= 0 && digit <= 9);
   assert.ok(Math.abs(probabilities.reduce((a, b) => a + b) - 1) < 1e-4);
-  await assert.rejects(kiln.call('read', reader), isError('ArgumentError', /belongs to another Kiln/));
+  await assert.rejects(kiln.call('kiln.read', reader), isError('ArgumentError', /belongs to another Kiln/));
   digits.close();
   await assert.rejects(digits.device(), isError('DeviceError', /was closed/));
 });
