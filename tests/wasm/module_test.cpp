@@ -25,13 +25,15 @@ void variables_of_threads_have_their_values() {
 
 Value waves(const Shape& shape, double step) {
   std::vector<float> elements(static_cast<std::size_t>(numel(shape)));
-  for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(std::sin(step * static_cast<double>(i)));
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    elements[i] = static_cast<float>(std::sin(step * static_cast<double>(i)));
   return from_data(TensorData::of<float>(shape, elements), Device::cpu());
 }
 
 /// The largest difference of a product of kernels from a sum of doubles.
 double error_of_product(std::int64_t m, std::int64_t k, std::int64_t n) {
-  const std::vector<float> a = waves({m, k}, 0.7).data().to_vector<float>(), b = waves({k, n}, 1.3).data().to_vector<float>(),
+  const std::vector<float> a = waves({m, k}, 0.7).data().to_vector<float>(),
+                           b = waves({k, n}, 1.3).data().to_vector<float>(),
                            c = matmul(waves({m, k}, 0.7), waves({k, n}, 1.3)).data().to_vector<float>();
   double most = 0;
   for (std::int64_t i = 0; i < m; ++i)
@@ -53,15 +55,12 @@ template <class E, class F>
 std::string sentence_of(F&& function) {
   try {
     function();
-  } catch (const E& error) {
-    return error.what();
-  }
+  } catch (const E& error) { return error.what(); }
   return {};
 }
 
 void errors_are_exceptions() {
-  const std::string sentence =
-      sentence_of<ShapeError>([] { matmul(waves({2, 3}, 1), waves({4, 5}, 1)); });
+  const std::string sentence = sentence_of<ShapeError>([] { matmul(waves({2, 3}, 1), waves({4, 5}, 1)); });
   expect(sentence.find("inner dimensions 3 and 4 differ") != std::string::npos, "an error has Kiln's sentence");
   expect(error_of_product(5, 5, 5) < 1e-5, "after an error the module goes on");
 }
