@@ -8,6 +8,7 @@ import argparse
 import base64
 import json
 import pathlib
+import signal
 import sys
 import time
 
@@ -91,6 +92,7 @@ def main():
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     given = parser.parse_args()
     skip_without_chromium()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the browser ends, too
     environment = dict(each.split("=", 1) for each in given.env)
     sys.exit(run(given.module, given.arguments, environment, given))
 

@@ -85,6 +85,8 @@ void Wire::hear() {
     lock.unlock();
     hearing(answer);
     lock.lock();
+    ++heard_;
+    answered_.notify_all();  // it may be what another thread waits for
   }
 }
 
@@ -102,8 +104,10 @@ void Wire::wait() {
     kiln_webgpu_suspend();
     return;
   }
+  // Another thread may have heard the answer before this one began to wait: it looks again soon.
   std::unique_lock lock(mutex_);
-  answered_.wait_for(lock, std::chrono::milliseconds(200), [&] { return !answers_.empty(); });
+  const std::uint64_t before = heard_;
+  answered_.wait_for(lock, std::chrono::milliseconds(20), [&] { return !answers_.empty() || heard_ != before; });
 }
 
 }  // namespace kiln::webgpu::browser

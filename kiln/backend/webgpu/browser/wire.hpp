@@ -67,6 +67,7 @@ class Wire {
   std::deque<Answer> answers_;
   std::unordered_map<std::uint32_t, Ticket> tickets_;
   std::uint32_t next_ticket_ = 1;
+  std::uint64_t heard_ = 0;
 };
 
 /// The module's. Never destroyed.
