@@ -27,7 +27,7 @@ guide::Model trained(const guide::Source& source, std::int64_t images, std::uint
 std::int64_t digit_in(const guide::Model& model, const Image& image) {
   const NoGrad pause;
   const ImageBatch batch = ImageBatcher::normalized()({&image, 1});
-  return model.forward(Tensor<3>::from_data(batch.images, Device::cpu())).argmax(1).item();
+  return model.forward(Tensor<3>::from_data(batch.images, Device::cpu())).argmax(1).to_vector().front();
 }
 
 compile::CompiledCode compiled(const guide::Model& model, const std::string& target) {
