@@ -21,7 +21,7 @@ namespace {
 
 /// How many microseconds each thing takes on the fake driver's devices, as long as it lives.
 struct Paces {
-  static constexpr int kQuick = 10, kSlow = 20'000;
+  static constexpr int kQuick = 10, kSlow = 5000;
   Paces(int first, int second) { set(first, second); }
   ~Paces() { set(50, 50); }
   static void set(int first, int second) {
