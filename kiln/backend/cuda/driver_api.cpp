@@ -42,6 +42,9 @@ DriverApi functions_of(const SharedLibrary& library) {
   library.find("cuMemcpyHtoDAsync_v2", api.copy_to_device);
   library.find("cuMemcpyDtoHAsync_v2", api.copy_to_host);
   library.find("cuMemcpyDtoDAsync_v2", api.copy_on_device);
+  library.find("cuMemcpyPeerAsync", api.copy_between);
+  library.find("cuDeviceCanAccessPeer", api.can_access);
+  library.find("cuCtxEnablePeerAccess", api.enable_access);
   library.find("cuMemsetD8Async", api.fill);
   library.find("cuModuleLoadData", api.module_load_data);
   library.find("cuModuleUnload", api.module_unload);

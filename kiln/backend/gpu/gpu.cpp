@@ -258,6 +258,7 @@ void Gpu::sync() {
 
 void Gpu::release_memory() {
   running_collectives_.await_all();
+  lent_.await_all();
   pool_->blocks().release_unused();
 }
 
@@ -273,8 +274,8 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
       node.storage = make_ref<Memory>(pool_, bytes, purpose);
       break;
     } catch (const MemoryError&) {
-      // Otherwise the memory of the collectives is free now, unless another thread takes it.
-      if (!running_collectives_.await_all()) throw;
+      // Otherwise the memory of the collectives, or what others copied, is free now, unless another thread takes it.
+      if (!running_collectives_.await_all() && !lent_.await_all()) throw;
     }
   }
   node.strides = strides;
@@ -409,6 +410,7 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
 // Cells are read back once all kernels have been submitted, because a read interrupts them.
 void Gpu::flush() {
   driver().flush();
+  lent_.free_copied();
   {
     const std::lock_guard settling(settling_);
     std::vector<Ref<DataCheck>> checks;

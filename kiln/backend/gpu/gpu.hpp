@@ -8,6 +8,7 @@
 #include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/backend/gpu/memory.hpp"
+#include "kiln/backend/gpu/peers.hpp"
 #include "kiln/backend/gpu/running_collectives.hpp"
 #include "kiln/backend/gpu/tune/choices.hpp"
 #include "kiln/core/reflect/signature.hpp"
@@ -121,6 +122,8 @@ class Gpu final : public LeafBackend {
   /// The collectives of ranks that run alongside the device's other work. run() waits for those that an op's operands
   /// depend on, except for views and for op::Batched, each part of which waits for its own.
   RunningCollectives& running_collectives() { return running_collectives_; }
+  /// What other devices copy from here.
+  Lent& lent() { return lent_; }
 
   /// Returns a cell, initially 0, in which a kernel stores which of so many `places` is wrong: an int64, or a uint32 on
   /// devices that update no 64-bit integers, which throws Refused beyond 2^31 places. Kernels are built for its type.
@@ -167,6 +170,7 @@ class Gpu final : public LeafBackend {
   std::deque<Ref<DataCheck>> pending_checks_;  // sent, with results not known yet, in the order in which they arrive
   UnreportedErrors unreported_;
   RunningCollectives running_collectives_;
+  Lent lent_;
 };
 
 }  // namespace kiln::gpu

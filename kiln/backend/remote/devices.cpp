@@ -44,7 +44,10 @@ Device device_at(std::string_view address) {
   return *known;
 }
 
-[[gnu::constructor(200)]] void register_remote() { register_addressed_devices("remote", &device_at); }
+[[gnu::constructor(200)]] void register_remote() {
+  register_addressed_devices("remote", &device_at);
+  register_mover(&Remote::start_move);
+}
 
 }  // namespace
 

@@ -5,7 +5,6 @@
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/core/error/called_as.hpp"
-#include "kiln/ops/devices.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/wire/custom.hpp"
@@ -62,7 +61,6 @@ std::optional<Values> replay_there(const Graph& graph, Inputs inputs, const Repl
 Remote::Remote(Dial dial, ClientSettings settings) : link_(Link::open(std::move(dial), std::move(settings))) {
   name_ = text("remote:", link_->peer());
   register_graph_runner(&replay_there);
-  register_mover(&Remote::move);
 }
 Remote::~Remote() { link_->close(); }
 
@@ -340,39 +338,61 @@ std::optional<Values> Remote::replay(const Graph& graph, Inputs inputs, const Re
   return outputs;
 }
 
-Value Remote::move(const Value& value, const Device& to) {
-  auto* const here = value.node() ? dynamic_cast<Remote*>(&value.device().backend()) : nullptr;
+/// A value that goes from one server to another.
+class Remote::Sent final : public PendingMove {
+ public:
+  Sent(Value value, Device to, std::string ticket, Ref<Request> given)
+      : value_(std::move(value)), to_(std::move(to)), ticket_(std::move(ticket)), given_(std::move(given)) {}
+  bool ready() const override { return given_->ready(); }
+  Value take() override {
+    const Ref<Failure> refused = attempt([&] { given_->wait(); });
+    if (!refused) return static_cast<Remote&>(to_.backend()).take(value_.node()->desc, ticket_, to_);
+    // They cannot reach each other, or the value has failed, of which the read tells.
+    return Value(to_.backend().upload(value_.device().backend().download(value_), to_));
+  }
+
+ private:
+  const Value value_;
+  const Device to_;
+  const std::string ticket_;
+  const Ref<Request> given_;
+};
+
+Ref<PendingMove> Remote::start_move(const Value& value, const Device& to) {
+  auto* const here = dynamic_cast<Remote*>(&value.device().backend());
   auto* const there = dynamic_cast<Remote*>(&to.backend());
   if (!here || !there || !here->link_->welcome().sends_to_servers) return {};
   if (is_loopback(there->link_->peer()) && !is_loopback(here->link_->peer())) return {};
   throw_if_failed(value);
-  const Desc desc = value.node()->desc;
   Ticket ticket;
   const Ref<Failure> refused = attempt([&] {
     wire::Writer expected;
-    wire::write_desc(expected, desc);
+    wire::write_desc(expected, value.node()->desc);
     const std::vector<std::byte> bytes = expected.take();
     ticket = there->ask_for<Ticket>(Entry::Expect, {}, [&](wire::Writer& out) {
       out.whole(bytes.size());
       out.bytes(bytes);
     });
-    const auto give = [&](wire::Writer& out) {
-      out.text(there->link_->address());
-      wire::write_field(out, ticket);
-    };
-    here->ask(Entry::Give, {&value, 1}, give)->wait();
   });
-  if (refused) return {};  // they cannot reach each other, or the value has failed: the usual way tells
-  Value result(make_ref<Node>(desc, to));
-  const std::lock_guard lock(there->mutex_);
-  there->link_->check();
-  there->write_freed();
-  there->write_causes();
-  begin(there->out_, Entry::Take);
-  wire::write_desc(there->out_, desc);
-  there->out_.text(ticket.id);
-  there->hold(*result.node());
-  there->send_entries();  // that server keeps the value only for some minutes
+  if (refused) return {};  // the other server takes no values of that size: the usual way tells
+  Ref<Request> given = here->ask(Entry::Give, {&value, 1}, [&](wire::Writer& out) {
+    out.text(there->link_->address());
+    wire::write_field(out, ticket);
+  });
+  return make_ref<Sent>(value.detach(), to, std::move(ticket.id), std::move(given));
+}
+
+Value Remote::take(const Desc& desc, const std::string& ticket, const Device& device) {
+  Value result(make_ref<Node>(desc, device));
+  const std::lock_guard lock(mutex_);
+  link_->check();
+  write_freed();
+  write_causes();
+  begin(out_, Entry::Take);
+  wire::write_desc(out_, desc);
+  out_.text(ticket);
+  hold(*result.node());
+  send_entries();  // that server keeps the value only for some minutes
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include "kiln/backend/remote/call_form.hpp"
 #include "kiln/backend/remote/link.hpp"
 #include "kiln/ops/leaf_backend.hpp"
+#include "kiln/ops/move.hpp"
 
 namespace kiln::remote {
 
@@ -46,8 +47,8 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
 
   /// Runs a graph that the server keeps, by its number: it is sent once. Empty where it cannot be sent.
   std::optional<Values> replay(const Graph& graph, Inputs inputs, const ReplayOptions& options);
-  /// Sends a value from this device's server to that of another, and returns it there; empty where these servers cannot.
-  static Value move(const Value& value, const Device& to);
+  /// Starts to send a value from a server to another; null where these cannot.
+  static Ref<PendingMove> start_move(const Value& value, const Device& to);
 
   /// Ends the session: its tensors are lost. For the end of a program, where the device itself is never destroyed.
   void leave() { link_->close(); }
@@ -60,6 +61,7 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
 
  private:
   class Handle;
+  class Sent;
   static constexpr std::size_t kFrame = 8 << 10;     // bytes of calls that are sent together
   static constexpr std::size_t kMostPrograms = 256;  // that the server keeps; the oldest goes
   struct SentProgram {
@@ -80,6 +82,8 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
   void run_on_host(const op::Op& op, Call call);
   /// Sends an entry without an answer.
   void tell(Entry entry, FunctionRef<void(wire::Writer&)> more = [](wire::Writer&) {});
+  /// The value that another server sends with that ticket.
+  Value take(const Desc& desc, const std::string& ticket, const Device& device);
   /// Sends an entry and returns the request for its answer.
   Ref<Request> ask(Entry entry, Inputs values = {}, FunctionRef<void(wire::Writer&)> more = [](wire::Writer&) {});
   template <class Answer>

@@ -153,6 +153,10 @@ void Event::wait_in(StreamHandle stream) const {
   stream_->check(stream_->api().stream_wait_event(stream, event_, 0), "having a stream wait");
 }
 
+void Event::wait_in(const Stream& other) const {
+  other.check(other.api().stream_wait_event(other.handle(), event_, 0), "waiting for ", stream_->device());
+}
+
 bool Event::ready() const { return stream_->api().event_query(event_) != kNotReady; }
 
 void Event::wait() const {

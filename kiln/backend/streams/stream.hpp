@@ -26,6 +26,7 @@ class Stream : public RefCounted {
   /// "cuda": of all devices of the driver
   const char* driver() const { return api_.device; }
   StreamHandle handle() const { return stream_; }
+  ContextHandle context() const { return context_; }
   int attribute(int attribute) const;
   DeviceNumber number() const { return number_; }
   DeviceId id() const;
@@ -100,6 +101,8 @@ class Event {
   void record(StreamHandle stream);
   /// Work submitted to that stream from here on runs after the event as it was last recorded.
   void wait_in(StreamHandle stream) const;
+  /// Does so for the main stream of another device of the driver.
+  void wait_in(const Stream& other) const;
   /// Has the device reached the event? True also after an error of the device, which wait() throws.
   bool ready() const;
   void wait() const;
