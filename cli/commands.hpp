@@ -94,6 +94,7 @@ struct CompileOptions {
   std::string file, target = "host", directory = ".";
   std::string name, weights = "float32";  // the name is by default the file's
   std::vector<std::string> sizes;         // "batch=1", for what an .onnx file leaves free
+  std::vector<std::string> values;        // "shape=2,3": inputs of an .onnx file that are constants
   std::int64_t ram = -1, flash = -1;      // bytes of the board; -1: those of the target; 0: not limited
   bool force = false;                     // overwrites files that Kiln did not write
 };

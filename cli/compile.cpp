@@ -1,5 +1,6 @@
 #include "kiln/compile/compile.hpp"
 
+#include <charconv>
 #include <filesystem>
 
 #include "cli/commands.hpp"
@@ -13,11 +14,33 @@ namespace kiln::cli {
 namespace fs = std::filesystem;
 namespace {
 
+/// Parses words such as "shape=2,3".
+compile::FixedInputs values_of(const std::vector<std::string>& words) {
+  compile::FixedInputs values;
+  for (const std::string& each : words) {
+    const std::size_t equals = each.rfind('=');
+    bool numbers = equals != std::string::npos;
+    std::vector<double> list;
+    const char* at = each.c_str() + (numbers ? equals + 1 : 0);
+    const char* const last = each.c_str() + each.size();
+    while (numbers && at < last) {
+      double number = 0;
+      const auto [end, problem] = std::from_chars(at, last, number);
+      numbers = problem == std::errc() && (end == last || (*end == ',' && end + 1 < last));
+      list.push_back(number);
+      at = end == last ? last : end + 1;
+    }
+    require<ArgumentError>(numbers, "compile: --value takes 'name=number,number', got '", shown(each), "'");
+    values[each.substr(0, equals)] = std::move(list);
+  }
+  return values;
+}
+
 compile::Source source_of(const CompileOptions& options) {
   if (fs::path(options.file).extension() == ".onnx")
-    return compile::onnx_source(options.file, sizes_of(options.sizes, "compile"));
-  require<ArgumentError>(options.sizes.empty(), "compile: ", shown(options.file),
-                         " is a captured graph, whose sizes are known: --size is for .onnx files");
+    return compile::onnx_source(options.file, sizes_of(options.sizes, "compile"), values_of(options.values));
+  require<ArgumentError>(options.sizes.empty() && options.values.empty(), "compile: ", shown(options.file),
+                         " is a captured graph, whose sizes are known: --size and --value are for .onnx files");
   return {.graph = load_graph(options.file, Device::parse("cpu"))};
 }
 

@@ -169,7 +169,7 @@ std::vector<TrainedRun> runs_in(const fs::path& root) {
   return found;
 }
 
-/// By the last value of a metric; those without it come last.
+/// Sorts by the last value of a metric; runs without it come last.
 void sort_by(const std::string& metric, std::vector<TrainedRun>& runs) {
   std::ranges::stable_sort(runs, {}, [&](const TrainedRun& run) {
     const auto curve = run.curves.find(metric);

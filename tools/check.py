@@ -148,6 +148,33 @@ def check_arm64(every_test):
         return "\n".join(filter(None, pool.map(run, [(name, shard) for name in ARM64_TESTS for shard in range(shards)])))
 
 
+# Another processor again, without a system: a share of the rows, or all of them for --all.
+WASM_TESTS = ["core/test_core", "ops/test_ops", "backend/simd/test_simd"]
+# These start processes, load libraries, or read what Linux says of itself.
+NOT_IN_WASM = ["*DeathTest.*", "SharedLibrary*", "Cores.*", "Trace*", "*OfAnotherProcess*", "NumThreads.AreReadFromTheEnvironment"]
+
+
+def check_wasm(every_test):
+    """What browsers run, by Emscripten's build in node."""
+    directory, error = configured("wasm")
+    error = error or output_of(["ninja", "-C", str(directory), "-k", "0", "--quiet",
+                                *(name.split("/")[-1] for name in WASM_TESTS)])
+    if error:
+        return error
+    parts = 16
+
+    def run(part):
+        name, index = part
+        return output_of(["node", "--no-warnings", str(directory / "tests" / f"{name}.js"), "--gtest_brief=1",
+                          f"--gtest_filter=-{':'.join(NOT_IN_WASM)}"],
+                         env={**os.environ, "GTEST_TOTAL_SHARDS": str(parts), "GTEST_SHARD_INDEX": str(index)})
+
+    chosen_parts = [(name, part) for name in WASM_TESTS
+                    for part in (range(parts) if every_test or name != "ops/test_ops" else [5])]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return "\n".join(filter(None, pool.map(run, chosen_parts)))
+
+
 def check_tidy(every_file):
     """Sources are read as the build compiles them, and headers as the first source that includes them; sources that it
     does not compile are for another machine, or wrong on purpose."""
@@ -197,7 +224,8 @@ def main():
         "declared": check_declared,
         "g++": lambda: check_warnings("separate", every_file),
         "clang": lambda: check_warnings("clang", every_file),
-        "wasm": lambda: check_portable("wasm") or check_programs("wasm"),
+        "wasi": lambda: check_portable("wasi") or check_programs("wasi"),
+        "wasm": lambda: check_wasm(every_file),
         "cortex-m7": lambda: check_portable("cortex-m7") or check_programs("cortex-m7"),
         "arm64": lambda: check_arm64(every_file),
         "clang-tidy": lambda: check_tidy(every_file),

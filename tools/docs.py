@@ -28,10 +28,10 @@ has no gradient of its own. A function that is constant between jumps has a grad
 ## Ops
 
 What backends run. On `cpu` a call goes to the first kernel of the list that takes its operands; `plain` is the
-reference kernel, which takes all. The devices `reference` and, in builds for them, `wasm` and `cortex-m7` have the plain
+reference kernel, which takes all. The devices `reference` and, in builds for them, `wasi` and `cortex-m7` have the plain
 kernels alone. `composed` ops are run as what they are made of where there is no kernel.
 
-| op | element types | gradient | cpu | reference, wasm, cortex-m7 |
+| op | element types | gradient | cpu | reference, wasi, cortex-m7 |
 |---|---|---|---|---|
 """
 FUNCTIONS = """

@@ -17,7 +17,7 @@ LAYERS = [
     ["nn", "distribution"],
     ["vision"],
     ["optim", "data", "store", "onnx"],
-    ["train", "compile"],
+    ["train", "compile", "browser"],
     ["rl"],
 ]
 HEIGHT = {folder: height for height, row in enumerate(LAYERS) for folder in row}

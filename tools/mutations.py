@@ -9,11 +9,11 @@ from sources import ROOT
 # What is drawn of a folder, and the programs that see it, nearest first. A folder also stands for those beneath it
 # that are not named; kernels and gradients get the most.
 FOLDERS = {
-    "kiln/ops": (9, "ops golden random autodiff tensor nn"),
-    "kiln/autodiff": (1, "autodiff programs random nn"),
-    "kiln/fusion": (2, "fusion random inspect ops"),
-    "kiln/backend/capture": (0.5, "tensor programs"),
-    "kiln/backend/inspect": (0.5, "inspect"),
+    "kiln/ops": (9, "ops expression extremes golden random matrices autodiff tensor precision nn layers"),
+    "kiln/autodiff": (1, "autodiff matrices programs random tensor nn"),
+    "kiln/fusion": (2, "fusion random inspect ops plans"),
+    "kiln/backend/capture": (0.5, "tensor programs wire store"),
+    "kiln/backend/inspect": (0.5, "inspect told"),
     "kiln/backend/cpu": (1.5, "cpu_memory device_memory cpu_kernels cpu_devices fusion ops"),
     "kiln/backend/cpu/reference": (3, "cpu_kernels ops golden simd"),
     "kiln/backend/cpu/simd": (6, "simd cpu_kernels fusion ops random golden"),
@@ -21,12 +21,12 @@ FOLDERS = {
     "kiln/backend/cpu/matmul": (0.5, "simd conv fusion ops random"),
     "kiln/backend/cpu/onednn": (1, "conv onednn fusion ops random"),
     "kiln/backend/cpu/amx": (0.5, "amx fusion ops"),
-    "kiln/backend/cpu/lapack": (1, "lapack ops golden"),
-    "kiln/tensor": (1, "tensor programs nn"),
-    "kiln/nn": (1, "nn programs golden"),
-    "kiln/optim": (1, "optim programs"),
-    "kiln/data": (1, "data data_tensors"),
-    "kiln/store": (0.5, "store programs"),
+    "kiln/backend/cpu/lapack": (1, "lapack ops golden extremes matrices"),
+    "kiln/tensor": (1, "tensor programs nn layers"),
+    "kiln/nn": (1, "module layers layer_doors nn programs golden"),
+    "kiln/optim": (1, "optim optimizers optimizer_passes optim_doors programs"),
+    "kiln/data": (1, "data data_tensors tokenizers spectra pictures annotated arrow parquet sqlite hub"),
+    "kiln/store": (0.5, "store formats programs"),
     "kiln/core": (1, "core config store ops"),
 }
 KERNELS_AND_GRADIENTS = ("kiln/ops", "kiln/autodiff", "kiln/fusion", "kiln/backend/cpu")

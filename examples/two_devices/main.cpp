@@ -32,6 +32,7 @@ struct Model {
 };
 
 constexpr std::int64_t kBatch = 64, kMicroBatches = 4;
+constexpr int kInFlight = 2;  // micro-batches whose activations are in memory at once
 
 Model model_on(const Device& device) {
   const auto layer = [&](std::int64_t in, std::int64_t out) {
@@ -58,11 +59,13 @@ void train_on(const Device& first, const Device& second) {
   DataLoader loader(cached(Digits({.count = 4000, .seed = 1})), ImageBatcher::normalized(),
                     {.batch_size = kBatch / kMicroBatches, .shuffle = true, .seed = 1, .drop_last = true});
   GradientsAccumulator gradients;
+  MicroBatches in_flight(device, kInFlight);
   std::int64_t steps = 0;
   const RouterMoves before = router_moves(device);
   for (std::int64_t epoch = 0; epoch < 2; ++epoch) {
     loader.set_epoch(epoch);
-    for (ImageBatch& batch : loader) {  // a micro-batch; nothing here waits for a device
+    for (ImageBatch& batch : loader) {  // a micro-batch
+      in_flight.begin();                // nothing else here waits for a device
       const auto [images, targets] = to_tensors(std::move(batch), device);
       gradients.add(value_and_grad(model, [&](const Model& m) {
                       return nn::CrossEntropyLoss{}.forward(m.forward(images), targets);

@@ -54,6 +54,45 @@ View Lowering::buffer_for(const Desc& desc) {
   return buffer_view(add_buffer(desc.dtype, desc.shape), desc.dtype, desc.shape);
 }
 
+std::optional<View> Lowering::stored_with_gaps(const View& view) {
+  constexpr int kSpatial = 2;  // the first dimension of rows
+  if (!tiles || view.shape.size() <= kSpatial || view.dtype() != DType::F32 || numel(view.shape) == 0) return {};
+  Counts rows;
+  for (const Operand& operand : view.value.in) {
+    if (operand.is_number) continue;
+    const Counts own(operand.access.strides.begin() + kSpatial, operand.access.strides.end());
+    if (operand.access.index >= 0) return {};
+    if (std::ranges::all_of(own, [](std::int64_t stride) { return stride == 0; })) continue;
+    if (!rows.empty() && own != rows) return {};
+    rows = own;
+  }
+  if (rows.empty() || rows.back() != 1) return {};
+  std::int64_t places = 1, useful = 1;
+  for (int dim = view.shape.size(); dim-- > kSpatial; useful *= view.shape[dim]) {
+    const std::int64_t stride = rows[static_cast<std::size_t>(dim - kSpatial)];
+    if (stride < places) return {};
+    places += (view.shape[dim] - 1) * stride;
+  }
+  if (places == useful) return {};
+  const View result = buffer_for({{view.shape[0], view.shape[1], places}, view.dtype()});
+  View row = view;
+  row.shape = Shape{view.shape[0], view.shape[1], places};
+  for (Operand& operand : row.value.in) {
+    Counts& strides = operand.access.strides;
+    if (operand.is_number) continue;
+    const bool moves = strides.back() != 0;
+    strides.resize(kSpatial + 1);
+    strides.back() = moves ? 1 : 0;
+  }
+  store(row, whole(result));
+  View out = result;
+  out.shape = view.shape;
+  Counts& strides = out.value.in[out.value.value.index].access.strides;
+  strides.resize(kSpatial);
+  strides.insert(strides.end(), rows.begin(), rows.end());
+  return out;
+}
+
 View Lowering::stored(const View& view) {
   const View result = buffer_for({view.shape, view.dtype()});
   store(view, whole(result));
@@ -80,8 +119,9 @@ std::vector<int> reads(const GraphBody& body) {
 
 class Lower {
  public:
-  Lower(const GraphBody& body, std::size_t inputs, const std::vector<Value>& bound)
+  Lower(const GraphBody& body, std::size_t inputs, const std::vector<Value>& bound, bool tiles)
       : body_(body), reads_(reads(body)), views_(static_cast<std::size_t>(body.count)) {
+    to_.tiles = tiles;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       const Desc& desc = body.inputs[i];
       if (i < inputs) {
@@ -215,8 +255,8 @@ class Lower {
 
 }  // namespace
 
-Program lowered(const Graph& graph, std::size_t inputs, const std::vector<Value>& bound) {
-  return Lower(graph.body(), inputs, bound).run();
+Program lowered(const Graph& graph, std::size_t inputs, const std::vector<Value>& bound, bool tiles) {
+  return Lower(graph.body(), inputs, bound, tiles).run();
 }
 
 }  // namespace kiln::compile

@@ -105,8 +105,20 @@ ConvAxes axes_of(const op::Conv& conv, const Shape& x, const Shape& weight, cons
 void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weight, const View* bias) {
   const Desc& desc = site.result();
   const DType wide = expr::computed_in(desc.dtype);  // sums of halves are rounded once, with the bias
-  x = to.reread(x);
+  View added;
+  if (bias) {
+    View per_channel = to.plain(*bias);
+    Shape shape = Shape::filled(desc.shape.size(), 1);
+    shape[1] = desc.shape[1];
+    reshaped(per_channel, shape);
+    added = expanded(per_channel, desc.shape);
+  }
   weight = to.reread(weight);
+  if (const auto flat = convolved_flat(to, conv, x, weight, added, desc)) {
+    site.out = {*flat};
+    return;
+  }
+  x = to.reread(x);
   const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
   Contraction sum{.a = x,
                   .b = weight,
@@ -117,18 +129,8 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
   sum.begin[kA] = axes.begin;
   sum.guarded = kA;
   site.out = {sum.result};
-  View added;
-  if (bias) {
-    View per_channel = to.plain(*bias);
-    Shape shape = Shape::filled(desc.shape.size(), 1);
-    shape[1] = desc.shape[1];
-    reshaped(per_channel, shape);
-    added = expanded(per_channel, desc.shape);
-    sum.start = added;
-  }
-  contract(to, std::move(sum));
-  if (bias && to.program.loops.back().mode == Mode::Fold)
-    site.out = {combined(kAdd, wide, desc.shape, {site.out[0], added})};
+  sum.start = added;
+  if (!contract(to, std::move(sum)) && bias) site.out = {combined(kAdd, wide, desc.shape, {site.out[0], added})};
   if (wide != desc.dtype) site.out = {combined(op::Cast{desc.dtype}, desc.dtype, desc.shape, {site.out[0]})};
 }
 

@@ -1,6 +1,7 @@
 // The state while a graph becomes loops, and the functions that make loops of ops, by family.
 #pragma once
 #include <map>
+#include <optional>
 #include <set>
 
 #include "kiln/backend/capture/body.hpp"
@@ -25,6 +26,7 @@ class Lowering {
   Lowering() = default;
 
   Program program{};
+  bool tiles = false;                    // of the target
   std::string layer{};                   // where loops come from
   std::map<std::string, int> refused{};  // what cannot be compiled: how often it occurs
 
@@ -38,6 +40,9 @@ class Lowering {
   /// Writes a view to memory: to a new buffer, or to `access` of one.
   View stored(const View& view);
   void store(const View& view, const Access& to);
+  /// The view in memory where its operands have gaps between their rows, with the same gaps: what lies in them is computed
+  /// as well, in one long row. Nothing if it has none.
+  std::optional<View> stored_with_gaps(const View& view);
   /// The view as elements of one buffer, with whatever strides.
   View plain(const View& view) { return view.is_plain() ? view : stored(view); }
   /// The view as it may be read many times: in memory, unless it is cheap to compute.

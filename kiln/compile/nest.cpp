@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/compile/nesting.hpp"
+#include "kiln/compile/tile.hpp"
 #include "kiln/ops/expression/tree.hpp"
 
 namespace kiln::compile {
@@ -79,10 +81,38 @@ Axes joined(const Axes& a, const Axes& b, const Axes& c) {
   return all;
 }
 
+/// The sums as a loop in tiles, if they can be.
+static std::optional<Loop> in_tiles(Lowering& to, const Contraction& contraction) {
+  const View& start = contraction.start;
+  const bool starts = !start.value.in.empty();
+  if (!to.tiles || contraction.scatters || contraction.guarded >= 0 || (starts && !start.is_plain())) return {};
+  const Axes axes = joined(contraction.outer, contraction.inner, contraction.reduced);
+  Loop loop;
+  loop.mode = Mode::Fold;
+  loop.kept = static_cast<int>(axes.size() - contraction.reduced.size());
+  loop.sizes = sizes_of(axes);
+  loop.value = product(contraction, axes, DType::F32);
+  loop.out = {places(contraction.result, 2, axes, contraction.begin[2])};
+  loop.tiled = true;
+  if (starts) {
+    loop.start = static_cast<int>(loop.value.in.size());
+    Operand first = start.value.in[start.value.value.index];
+    first.access = places(start, 2, axes);
+    loop.value.in.push_back(first);
+  }
+  if (!tiling(to.program, coalesced(loop))) return {};
+  return loop;
+}
+
 // Sums that run along the result's innermost dimension have no loop that depends on itself, so that a compiler makes
 // vectors of them. They are kept in the result itself, which must then have the type of the sum.
-void contract(Lowering& to, Contraction contraction) {
+bool contract(Lowering& to, Contraction contraction) {
   constexpr std::int64_t kWorthARow = 4;
+  const bool starts = !contraction.start.value.in.empty();
+  if (auto tiles = in_tiles(to, contraction)) {
+    to.add(std::move(*tiles));
+    return starts;
+  }
   const DType dtype = contraction.result.dtype(), accumulator = expr::computed_in(dtype);
   const bool by_rows = accumulator == dtype && size_of(contraction.inner) >= kWorthARow;
   Loop loop;
@@ -91,7 +121,7 @@ void contract(Lowering& to, Contraction contraction) {
   Axes axes;
   if (by_rows || contraction.scatters) {
     const View zeros = number_view(0.0, dtype, contraction.result.shape);
-    to.store(contraction.start.value.in.empty() ? zeros : contraction.start, whole(contraction.result));
+    to.store(starts ? contraction.start : zeros, whole(contraction.result));
     axes = joined(contraction.outer, contraction.reduced, contraction.inner);
     loop.mode = Mode::Update;
     loop.kept = static_cast<int>(axes.size());
@@ -109,6 +139,7 @@ void contract(Lowering& to, Contraction contraction) {
         guards(views[contraction.guarded]->shape, contraction.guarded, axes, contraction.begin[contraction.guarded]);
   }
   to.add(std::move(loop));
+  return starts && by_rows;
 }
 
 }  // namespace kiln::compile

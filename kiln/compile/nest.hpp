@@ -1,6 +1,8 @@
 // Loops over several operands as axes: how far a step along an axis moves in each operand. Products, convolutions,
 // their gradients and pools are lists of axes.
 #pragma once
+#include <optional>
+
 #include "kiln/compile/lowering.hpp"
 
 namespace kiln::compile {
@@ -36,6 +38,13 @@ struct Contraction {
   View start = {};        // what the sums begin with, of the result's shape; zeros if it is empty
   bool scatters = false;  // several places of `inner` and `outer` may be one element of the result
 };
-void contract(Lowering& to, Contraction contraction);
+/// Returns whether the sums begin with `start`: otherwise the caller adds it.
+bool contract(Lowering& to, Contraction contraction);
+
+/// A convolution of float32 without guards: x is padded in memory, and where all strides are 1, the rows of a channel are
+/// one, of which the ends between two rows mean nothing. `start` has the result's shape, or is empty. Returns nothing
+/// where that would not gain.
+std::optional<View> convolved_flat(Lowering& to, const op::Conv& conv, const View& x, const View& weight,
+                                   const View& start, const Desc& desc);
 
 }  // namespace kiln::compile

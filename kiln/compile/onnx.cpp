@@ -1,5 +1,6 @@
 #include "kiln/compile/onnx.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "kiln/compile/simplify.hpp"
@@ -22,9 +23,11 @@ onnx::Model load(const std::string& path, const Device& device) {
   return is_quantised(plain.graph()) ? plain : onnx::load(path, device);
 }
 
-void require_sizes(const onnx::Model& model, const onnx::Sizes& sizes, const std::string& path) {
+void require_sizes(const onnx::Model& model, const onnx::Sizes& sizes, const FixedInputs& fixed,
+                   const std::string& path) {
   std::set<std::string> free, known;
   for (const onnx::ValueInfo& input : model.inputs()) {
+    if (fixed.contains(input.name)) continue;
     require<ArgumentError>(input.type.shape.has_value(), "compile: ", shown(path), ": the input '", shown(input.name),
                            "' has no shape, so that no sizes can be given; export the model with shapes");
     for (std::size_t d = 0; d < input.type.shape->size(); ++d) {
@@ -48,6 +51,45 @@ void require_sizes(const onnx::Model& model, const onnx::Sizes& sizes, const std
   }
 }
 
+/// The tensor that the elements given for an input are. A size that the file leaves free is what they leave.
+onnx::Datum fixed_input(const onnx::ValueInfo& input, const std::vector<double>& elements, const Device& device,
+                        const std::string& path) {
+  const onnx::TypeProto& type = input.type;
+  const auto wrong = [&](const auto&... why) {
+    fail<ArgumentError>("compile: the value given for the input '", shown(input.name), "' of ", shown(path), ' ',
+                        why...);
+  };
+  const auto count = static_cast<std::int64_t>(elements.size());
+  if (type.kind != onnx::TypeProto::Kind::Tensor || !type.shape || !onnx::is_known(type.element) ||
+      type.element == onnx::Element::String)
+    wrong("cannot be used: its type is no tensor of numbers with a shape");
+  Shape shape;
+  std::int64_t known = 1;
+  int free = -1;
+  for (const onnx::DimProto& dim : *type.shape) {
+    const bool is_known = dim.value && *dim.value >= 0;
+    if (!is_known && free >= 0) wrong("has no one shape: two sizes of the input are free");
+    if (!is_known) free = shape.size();
+    known *= is_known ? *dim.value : 1;
+    shape.push_back(is_known ? *dim.value : 1);
+  }
+  if (free >= 0 && known > 0) shape[free] = count / known;
+  if (numel(shape) != count) wrong("has ", count, " elements, and the input is of the shape ", shape);
+  const DType dtype = onnx::dtype_of(type.element);
+  const TensorData wide = TensorData::of<double>(shape, elements);
+  if (!is_float(dtype) && !(wide.to(dtype).to_vector<double>() == elements))
+    wrong("has numbers that ", dtype, " does not hold");
+  return {from_data(wide.to(dtype), device), type.element};
+}
+
+void require_known(const onnx::Model& model, const FixedInputs& fixed, const std::string& path) {
+  const std::vector<onnx::ValueInfo> inputs = model.inputs();
+  for (const auto& [name, elements] : fixed)
+    require<ArgumentError>(
+        std::ranges::any_of(inputs, [&](const onnx::ValueInfo& input) { return input.name == name; }),
+        "compile: ", shown(path), " has no input '", shown(name), "' that could be given a value");
+}
+
 /// Tensors of 8-bit integers, which are not to be computed with before the program runs.
 std::vector<int> kept_constants(const onnx::Graph& graph) {
   std::vector<int> kept;
@@ -59,34 +101,44 @@ std::vector<int> kept_constants(const onnx::Graph& graph) {
 
 }  // namespace
 
-Source onnx_source(const std::string& path, const onnx::Sizes& sizes) {
+Source onnx_source(const std::string& path, const onnx::Sizes& sizes, const FixedInputs& fixed) {
   const Device device = Device::parse("cpu");
   const onnx::Model model = load(path, device);
-  require_sizes(model, sizes, path);
+  require_sizes(model, sizes, fixed, path);
+  require_known(model, fixed, path);
   const onnx::Graph& graph = model.graph();
-  const std::vector<onnx::Datum> inputs = onnx::example_inputs(model, sizes);
+  const std::vector<onnx::ValueInfo> infos = model.inputs();
   const std::vector<int> kept = is_quantised(graph) ? kept_constants(graph) : std::vector<int>();
 
   Source source{.graph = Graph(Ref<const GraphBody>())};
+  // All inputs by position; those that are not fixed are the program's.
+  std::vector<onnx::Datum> inputs = onnx::example_inputs(model, sizes);
   Values examples;
-  for (const onnx::Datum& input : inputs) {
-    require<ArgumentError>(input.is_tensor() && !input.is_string(), "compile: ", shown(path),
+  std::vector<std::size_t> given;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (const auto known = fixed.find(infos[i].name); known != fixed.end()) {
+      inputs[i] = fixed_input(infos[i], known->second, device, path);
+      continue;
+    }
+    require<ArgumentError>(inputs[i].is_tensor() && !inputs[i].is_string(), "compile: ", shown(path),
                            " has an input that is no tensor of numbers");
-    examples.push_back(input.value());
+    given.push_back(i);
+    examples.push_back(inputs[i].value());
+    source.inputs.push_back(infos[i].name);
   }
   for (const int value : kept) {
     source.bound.push_back(graph.constants.at(value).value());
     examples.push_back(source.bound.back());
   }
   const auto record = [&](const Values& values) {
-    std::vector<onnx::Datum> given;
-    for (std::size_t i = 0; i < inputs.size(); ++i) given.emplace_back(values[i], inputs[i].element());
+    std::vector<onnx::Datum> all = inputs;
+    for (std::size_t i = 0; i < given.size(); ++i) all[given[i]] = onnx::Datum(values[i], inputs[given[i]].element());
     std::map<int, onnx::Datum> constants;
     for (std::size_t i = 0; i < kept.size(); ++i)
-      constants.emplace(kept[i], onnx::Datum(values[inputs.size() + i], graph.constants.at(kept[i]).element()));
+      constants.emplace(kept[i], onnx::Datum(values[given.size() + i], graph.constants.at(kept[i]).element()));
     Values results;
     const onnx::RunContext context{.device = device, .file = path};
-    for (const onnx::Datum& output : onnx::run_graph(graph, std::move(given), nullptr, context, &constants)) {
+    for (const onnx::Datum& output : onnx::run_graph(graph, std::move(all), nullptr, context, &constants)) {
       require<ArgumentError>(output.is_tensor() && !output.is_string(), "compile: ", shown(path),
                              " has an output that is no tensor of numbers");
       results.push_back(output.value());
@@ -95,8 +147,8 @@ Source onnx_source(const std::string& path, const onnx::Sizes& sizes) {
   };
   const auto remedy = [&](ErrorKind, std::string& out) {
     out +=
-        "; a program without a heap can depend on the shapes of its inputs, not on what they hold: make such an input "
-        "a constant of the file";
+        "; a program without a heap can depend on the shapes of its inputs, not on what they hold: give such an "
+        "input its value, for example --value 'shape=2,3'";
   };
   source.graph = [&] {
     try {
@@ -106,7 +158,6 @@ Source onnx_source(const std::string& path, const onnx::Sizes& sizes) {
       return capture_graph(record, examples, {.random = false});
     }
   }();
-  for (const onnx::ValueInfo& input : model.inputs()) source.inputs.push_back(input.name);
   for (const onnx::ValueInfo& output : model.outputs()) source.outputs.push_back(output.name);
   return source;
 }

@@ -5,6 +5,7 @@
 
 #include "kiln/compile/literal.hpp"
 #include "kiln/compile/nesting.hpp"
+#include "kiln/compile/tile.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/ops/expression/combiner.hpp"
 #include "kiln/ops/expression/convert.hpp"
@@ -183,7 +184,7 @@ class LoopPrinter {
     switch (loop_.mode) {
       case Mode::Store:
       case Mode::Update: return each_element();
-      case Mode::Fold:
+      case Mode::Fold: return loop_.tiled ? tiles() : folds();
       case Mode::Scan: return folds();
       case Mode::Extreme: break;
     }
@@ -231,6 +232,16 @@ class LoopPrinter {
       moved_ = {-1, 0};
     }
     return out + assignment(0, narrowed("sum"), level) + ends(0, level);
+  }
+
+  std::string tiles() {
+    const TileText print{.place = [&](const Counts& strides, std::int64_t offset) { return place(strides, offset); },
+                         .loaded =
+                             [&](int operand, const std::string& element) {
+                               const Operand& in = loop_.value.in[static_cast<std::size_t>(operand)];
+                               return expr::loaded(printer_, element, program_[in.access.buffer].dtype);
+                             }};
+    return printed_tiles(loop_, *tiling(program_, loop_), print);
   }
 
   std::string folds() {

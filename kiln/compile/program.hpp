@@ -84,6 +84,8 @@ struct Loop {
   DType accumulator = DType::F32;  // the type in which values are folded
   std::int64_t divisor = 1;        // of a mean
   bool exclusive = false;          // of a scan: without the element itself
+  bool tiled = false;              // a Fold whose sums are made in tiles (tile.hpp)
+  int start = -1;                  // of a tiled one: the operand that the sums begin with; zeros without
   op::ArgFn extreme = op::ArgFn::ArgMax;
   Guard index{};        // of an Extreme: the index of an iteration
   std::string layer{};  // the op that it comes from, for people

@@ -8,6 +8,7 @@
 #include "kiln/compile/literal.hpp"
 #include "kiln/compile/names.hpp"
 #include "kiln/compile/print_loop.hpp"
+#include "kiln/compile/tile.hpp"
 #include "kiln/ops/expression/convert.hpp"
 
 namespace kiln::compile {
@@ -37,10 +38,10 @@ class SourcePrinter {
     const std::string run = calls();  // prints the functions, and what they call
     SourceText out;
     out.header = header();
-    out.source =
-        text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
-             "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, memory_types(), printer_.library(),
-             "\n", constants(), arena(), "\n", functions_, signature(), " {\n", run, "  return 0;\n}\n");
+    out.source = text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
+                      "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, memory_types(),
+                      target_.tiles ? kVectors : "", printer_.library(), "\n", constants(), arena(), "\n", functions_,
+                      signature(), " {\n", run, "  return 0;\n}\n");
     out.functions = static_cast<std::int64_t>(known_.size());
     return out;
   }

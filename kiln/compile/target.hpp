@@ -10,6 +10,7 @@ struct Target {
   std::string_view name, what;
   std::int64_t ram, flash;    // bytes of the board that QEMU has; 0: not limited
   std::string_view compiler;  // the command that compiles for it
+  bool tiles = false;         // sums of products are made in tiles of vectors: code that is larger, and quick
 };
 
 std::span<const Target> targets();

@@ -76,7 +76,7 @@ BatchRule by_length(LengthBatches config) {
     if (__builtin_mul_overflow(config.batch_size, config.pool, &pool)) pool = std::ssize(order);
     std::vector<std::span<const std::int64_t>> batches;
     for (std::span<std::int64_t> rest(order); !rest.empty();) {
-      const auto part = rest.first(static_cast<std::size_t>(std::min(pool, std::ssize(rest))));
+      const auto part = rest.first(static_cast<std::size_t>(std::min<std::int64_t>(pool, std::ssize(rest))));
       std::ranges::stable_sort(part, {}, length);
       std::size_t begin = 0;
       for (const auto end : split_by_tokens(config, part)) {

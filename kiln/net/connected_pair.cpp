@@ -9,7 +9,7 @@
 namespace kiln::net {
 namespace {
 
-/// The messages that one end has sent and the other has not received yet.
+/// Pipe holds the messages that one end has sent and the other has not received yet.
 class Pipe {
  public:
   explicit Pipe(std::size_t most) : most_(most) {}

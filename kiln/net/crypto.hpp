@@ -1,4 +1,4 @@
-// Secrets: comparing them, proving that one knows them, and making new ones.
+// This file compares secrets, proves that one knows them, and makes new ones.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -13,15 +13,15 @@ bool constant_time_equal(std::span<const std::byte> a, std::span<const std::byte
 bool constant_time_equal(std::string_view a, std::string_view b);
 
 using Digest = std::array<std::byte, 32>;
-/// HMAC-SHA256 (RFC 2104). Throws IoError in a build without OpenSSL.
+/// Returns the HMAC-SHA256 (RFC 2104) of a message. Throws IoError in a build without OpenSSL.
 Digest hmac_sha256(std::span<const std::byte> key, std::span<const std::byte> message);
 
 /// Fills `place` from the system's source of random bytes. Throws IoError where there is none.
 void fill_random(std::span<std::byte> place);
-/// Random bytes as hexadecimal digits, two for each: a secret for an address or a token.
+/// Returns random bytes as hexadecimal digits, two for each: a secret for an address or a token.
 std::string random_hex(std::size_t bytes = 16);
 
-/// The answer to a WebSocket's key: base64(SHA-1(key + RFC 6455's constant)). Throws IoError in a build without
+/// Returns the answer to a WebSocket's key: base64(SHA-1(key + RFC 6455's constant)). Throws IoError in a build without
 /// OpenSSL.
 std::string websocket_accept(std::string_view key);
 std::string base64(std::span<const std::byte> bytes);

@@ -1,4 +1,4 @@
-// Server-sent events (WHATWG HTML, 9.2): what a server tells pages that stay open.
+// Server-sent events (WHATWG HTML, 9.2) are what a server tells pages that stay open.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace kiln::net {
 
-/// "event: NAME\ndata: TEXT\n\n". The text must not contain line breaks.
+/// Returns "event: NAME\ndata: TEXT\n\n". The text must not contain line breaks.
 std::string event_text(std::string_view event, std::string_view text);
 
-/// What one page has still to be sent. A server's thread takes it; whoever tells events never waits.
+/// EventStream holds what one page has still to be sent. A server's thread takes it; whoever tells events never waits.
 class EventStream {
  public:
   explicit EventStream(std::size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -24,9 +24,9 @@ class EventStream {
   void push(std::string_view text);
   /// Ends the stream once all of it was taken.
   void end();
-  /// All that waits; empty: nothing does.
+  /// Returns all that waits; nothing, if nothing does.
   std::string take();
-  /// Whether nothing more will come: it was ended, or the page was too slow for `most_bytes`.
+  /// Returns whether nothing more will come: it was ended, or the page was too slow for `most_bytes`.
   bool is_over() const;
   /// Whoever polls this descriptor wakes when there is something to take.
   int wakes() const { return wake_.get(); }
@@ -42,7 +42,7 @@ class EventStream {
   const Wake wake_;
 };
 
-/// Events for any number of pages. All functions may be called from any thread.
+/// Events go to any number of pages. All functions may be called from any thread.
 class Events {
  public:
   /// A page that has more than `most_bytes` still to read is too slow, and is disconnected.
@@ -51,7 +51,7 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  /// A new page's stream, which begins with `first` and gets every later event.
+  /// Returns a new page's stream, which begins with `first` and gets every later event.
   std::shared_ptr<EventStream> subscribe(std::string_view first = {});
   /// Sends an event to all pages. The text must not contain line breaks.
   void send(std::string_view event, std::string_view text);

@@ -1,4 +1,4 @@
-// Requests and responses of HTTP/1.1, as handlers see them.
+// This file has the requests and responses of HTTP/1.1 as handlers see them.
 #pragma once
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ struct Request {
   std::string body;
   std::string peer;  // "127.0.0.1:51234"
 
-  /// The value of a header, whose name has capitals or not; empty where it was not sent.
+  /// Returns the value of a header, whose name has capitals or not; empty where it was not sent.
   std::string_view header(std::string_view name) const;
 };
 
@@ -26,7 +26,7 @@ struct Response {
   int status = 200;
   std::string type = "text/plain; charset=utf-8", body = {};
   Headers headers = {};
-  /// What follows the body: server-sent events (kiln/net/events.hpp), until they end or the client goes.
+  /// These follow the body: server-sent events (kiln/net/events.hpp), until they end or the client goes.
   std::shared_ptr<EventStream> events = {};
 };
 

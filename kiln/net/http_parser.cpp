@@ -20,7 +20,6 @@ class BeastParser final : public HttpParser {
   explicit BeastParser(const Limits& limits) : header_bytes_(limits.header_bytes) {
     parser_.header_limit(static_cast<std::uint32_t>(std::min<std::size_t>(limits.header_bytes, 1u << 30)));
     parser_.body_limit(limits.body_bytes);
-    parser_.eager(true);
   }
 
   std::size_t put(std::span<const std::byte> bytes) override {
@@ -33,7 +32,10 @@ class BeastParser final : public HttpParser {
     const std::size_t used = parser_.put(boost::asio::const_buffer(bytes.data(), bytes.size()), error);
     if (error == http::error::need_more) error = {};
     if (error) fail_with(error, bytes);
-    if (parser_.is_header_done() && !header_) take_header();
+    if (parser_.is_header_done() && !header_) {
+      take_header();  // before any of the body, whose trailers are no headers
+      parser_.eager(true);
+    }
     if (parser_.is_done()) message_.body = std::move(parser_.get().body());
     return used;
   }
@@ -41,6 +43,7 @@ class BeastParser final : public HttpParser {
   bool is_done() const override { return parser_.is_done(); }
   void end() override {
     boost::system::error_code error;
+    if (!parser_.got_some()) throw HttpError(400, "the connection ends before a message begins");
     parser_.put_eof(error);
     if (error) throw HttpError(400, "the message ends before its end");
     message_.body = std::move(parser_.get().body());

@@ -1,4 +1,4 @@
-// Bytes to requests and responses of HTTP/1.1 (by Boost.Beast), within limits.
+// HttpParser turns bytes into requests and responses of HTTP/1.1 (by Boost.Beast), within limits.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace kiln::net {
 
-/// What was received is no request, or larger than the limits: the status to answer, and what() for whom.
+/// HttpError says that what was received is no request, or larger than the limits: with the status to answer.
 class HttpError : public std::runtime_error {
  public:
   HttpError(int status, const std::string& what) : std::runtime_error(what), status_(status) {}
@@ -30,9 +30,9 @@ class HttpParser {
   virtual bool is_done() const = 0;
   /// The other end sends nothing more, which ends some bodies. Throws HttpError where something is missing.
   virtual void end() = 0;
-  /// What was parsed. A response has its status as `method`.
+  /// Returns what was parsed. A response has its status as `method`.
   virtual Request& message() = 0;
-  /// Whether the connection stays open after this message.
+  /// Returns whether the connection stays open after this message.
   virtual bool keeps_alive() const = 0;
 
   static std::unique_ptr<HttpParser> of_request(const Limits& limits);

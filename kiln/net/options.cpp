@@ -44,6 +44,8 @@ void Limits::check() const {
   require<ArgumentError>(message_bytes > 0 && header_bytes >= 256 && connections > 0, "net: limits of ", message_bytes,
                          " bytes a message, ", header_bytes, " bytes a header and ", connections,
                          " connections let nobody through: they must be at least 1, 256 and 1");
+  require<ArgumentError>(slowest > 0, "net: a body of ", slowest,
+                         " bytes a second never comes: it must be more than 0");
   require<ArgumentError>(handshake > 0 && idle > 0 && stalled > 0 && silence >= 0, "net: limits of ", handshake,
                          " s for a handshake, ", idle, " s between requests, ", stalled, " s without progress and ",
                          silence, " s of silence: the first three must be positive, and none may be negative");

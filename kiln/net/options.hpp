@@ -1,4 +1,4 @@
-// What programs say about a connection: where, how it is protected, how much it may take.
+// Programs say here where a connection goes, how it is protected, and how much it may take.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace kiln::net {
 
-/// A host, by name or number, and a port.
+/// Address is a host, by name or number, and a port.
 struct Address {
   std::string host;
   int port = 0;
@@ -16,12 +16,12 @@ struct Address {
   /// Parses "host:3000", "127.0.0.1:3000" or "[::1]:3000"; also "host" if there is a `port_otherwise`. Throws
   /// ArgumentError.
   static Address parse(std::string_view text, int port_otherwise = -1);
-  /// "host:3000" or "[::1]:3000".
+  /// Returns "host:3000" or "[::1]:3000".
   std::string text() const;
 };
 
-/// Files in PEM format, and what is asked of the other end. A server needs a certificate and its key; a client needs
-/// neither.
+/// TlsOptions names files in PEM format, and says what is asked of the other end. A server needs a certificate and its
+/// key; a client needs neither.
 struct TlsOptions {
   std::string certificate = {};  // the own certificate, followed by those of intermediate authorities
   std::string key = {};          // the private key of `certificate`
@@ -31,7 +31,7 @@ struct TlsOptions {
   std::string name = {};  // the name that the server's certificate must have; empty: the host of the address
 };
 
-/// What a connection may take of this program. Times are in seconds.
+/// Limits say what a connection may take of this program. Times are in seconds.
 struct Limits {
   std::size_t message_bytes = std::size_t{1} << 30;  // of a WebSocket message, in either direction
   std::size_t header_bytes = 16 << 10;               // of the first lines of a request or response
@@ -40,7 +40,8 @@ struct Limits {
   double handshake = 10;                             // for TLS, and for the header of a client's first request
   double idle = 60;                                  // for the header of a further request on an open connection
   double stalled = 60;                               // for a client to send or take any part of a body
-  double silence = 0;  // for a WebSocket's other end to send anything while receive() waits; 0: for ever
+  double slowest = 1000;  // bytes a second of a request's body, on the whole, after the first `stalled` seconds
+  double silence = 0;     // for a WebSocket's other end to send anything while receive() waits; 0: for ever
 
   /// Throws ArgumentError for limits that let nothing through.
   void check() const;
@@ -48,7 +49,7 @@ struct Limits {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// The header that proves to a server that the client knows its token: {"Authorization", "Bearer ..."}.
+/// Returns the header that proves to a server that the client knows its token: {"Authorization", "Bearer ..."}.
 std::pair<std::string, std::string> bearer(std::string_view token);
 
 }  // namespace kiln::net

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <list>
+#include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -92,10 +93,12 @@ struct Server::Running {
 
   void begin(Socket socket) {
     prepare_socket(socket.get());
-    std::string peer = peer_address(socket.get()).text();
+    const Address address = peer_address(socket.get());
+    std::string peer = address.text();
     std::unique_ptr<Stream> stream = service.tls ? service.tls->over(std::move(socket), std::move(peer))
                                                  : tcp_stream(std::move(socket), std::move(peer));
     Client& client = *clients.emplace_back(std::make_unique<Client>());
+    client.host = address.host;
     client.socket = stream->shared_socket();
     client.begin(Client::Does::Reads);
     ++*open;
@@ -111,20 +114,24 @@ struct Server::Running {
     }
   }
 
-  /// Makes room for another: ends the connection that has done nothing for the longest time; one with events, which
-  /// comes again by itself, only if there is no other. False: all are at work.
+  /// Makes room for another: ends a connection that is not at work, of the address that has the most, the one that has
+  /// done nothing for the longest time. One with events, which comes again by itself, ends only if there is no other.
+  /// Returns false if all are at work.
   bool drop_one() {
-    Client* oldest = nullptr;
-    double since = std::numeric_limits<double>::max();
+    std::map<std::string_view, int> of_address;
+    for (const auto& client : clients)
+      if (!client->dropped && !client->done) ++of_address[client->host];
+    Client* chosen = nullptr;
+    std::tuple<bool, int, double> least;
     for (const auto& client : clients) {
       const Client::Does does = client->does;
       if (client->dropped || client->done || does == Client::Does::Works || does == Client::Does::Speaks) continue;
-      const double age = client->since + (does == Client::Does::Streams ? 1e9 : 0.0);
-      if (age < since) since = age, oldest = client.get();
+      const std::tuple rank(does == Client::Does::Streams, -of_address[client->host], client->since.load());
+      if (!chosen || rank < least) least = rank, chosen = client.get();
     }
-    if (!oldest) return false;
-    oldest->dropped = true;
-    oldest->shut();
+    if (!chosen) return false;
+    chosen->dropped = true;
+    chosen->shut();
     return true;
   }
 

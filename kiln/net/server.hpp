@@ -1,4 +1,4 @@
-// An HTTP/1.1 server: routes, server-sent events and WebSockets, over TLS if wanted. Each connection has a thread of
+// Server speaks HTTP/1.1: routes, server-sent events and WebSockets, over TLS if wanted. Each connection has a thread of
 // its own, so that a client that is slow, silent or wrong holds up nobody else.
 //
 //   net::Server server({.address = {"127.0.0.1", 8080}}, net::Routes()
@@ -37,7 +37,7 @@ class Routes {
   /// `keeps_all`: the handler keeps each connection and returns at once, so that not even a server that ends meanwhile
   /// ends the connection.
   Routes& websocket(std::string path, WebSocketHandler handler, bool keeps_all = false);
-  /// Answers whatever has no route. Without it: 404, or 405 for a path that has another method.
+  /// Answers whatever has no route. Without it the answer is 404, or 405 for a path that has another method.
   Routes& otherwise(Handler handler);
 
  private:
@@ -76,7 +76,7 @@ class Server {
   ~Server();
 
   int port() const;
-  /// The number of connections that are open, those that handlers keep among them.
+  /// Returns the number of connections that are open, those that handlers keep among them.
   int connections() const;
 
  private:

@@ -41,7 +41,7 @@ Response called(const Handler& handler, const Request& request) {
   }
 }
 
-/// Whether `word` is among the words of a list: "keep-alive, Upgrade".
+/// Returns whether `word` is among the words of a list: "keep-alive, Upgrade".
 bool has_word(std::string_view list, std::string_view word) {
   while (!list.empty()) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -101,12 +101,13 @@ void Conversation::run() noexcept {
   }
 }
 
-/// Reads a request; only its header where that is refused, and says in `refusal` why. False: the client has ended
-/// instead.
+/// Reads a request, or only its header where that is refused, and says in `refusal` why. Returns false if the client has
+/// ended instead.
 bool Conversation::read(HttpParser& parser, double patience, Response& refusal) {
   const Deadline header(patience);
   std::array<std::byte, kPiece> piece;
   bool checked = false;
+  Deadline body = header;
   for (bool first = true;; first = false) {
     while (!parser.is_done() && !received_.empty()) {
       const std::size_t used = parser.put(received_);
@@ -118,17 +119,20 @@ bool Conversation::read(HttpParser& parser, double patience, Response& refusal) 
     if (parser.is_done() || refusal.status != 200) return true;
     if (received_.size() > limits().header_bytes + kPiece)
       throw HttpError(400, "the body of the request cannot be read");
+    if (begins) body = Deadline(limits().stalled);
     if (begins && has_word(parser.message().header("Expect"), "100-continue"))
       write_all(*stream_, "HTTP/1.1 100 Continue\r\n\r\n", limits().stalled);
-    const std::size_t got = read_some(*stream_, piece, parser.has_header() ? Deadline(limits().stalled) : header);
+    const std::size_t got =
+        read_some(*stream_, piece, parser.has_header() ? Deadline::earlier(body, Deadline(limits().stalled)) : header);
     if (got == 0 && first) return false;
     if (got == 0) throw HttpError(400, "the request ends before its end");
     client_.begin(Client::Does::Reads);  // it is at work, and others are dropped first
+    if (parser.has_header()) body.postpone(static_cast<double>(got) / limits().slowest);
     received_.insert(received_.end(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(got));
   }
 }
 
-/// Whether the connection stays open for another request.
+/// Serves a request, and returns whether the connection stays open for another one.
 bool Conversation::serve_one(double patience) {
   client_.begin(Client::Does::Reads);
   const auto parser = HttpParser::of_request(limits());

@@ -1,4 +1,5 @@
-// One connection of a server: requests come, responses go, until an end closes or the connection becomes a WebSocket.
+// Conversation is one connection of a server: requests come, responses go, until an end closes or the connection becomes a
+// WebSocket.
 #pragma once
 #include <atomic>
 #include <memory>
@@ -13,7 +14,7 @@
 
 namespace kiln::net {
 
-/// What all connections of a server share.
+/// Service holds what all connections of a server share.
 struct Service {
   ServerOptions options;
   Routes routes;
@@ -21,10 +22,11 @@ struct Service {
   Address address;                  // where it listens
 };
 
-/// What the server knows of a connection while a thread serves it.
+/// Client is what the server knows of a connection while a thread serves it.
 struct Client {
   enum class Does { Reads, Writes, Streams, Works, Speaks };  // the first three may be dropped for others
 
+  std::string host;  // the client's address, without its port
   std::weak_ptr<const Socket> socket;
   std::atomic<Does> does = Does::Reads;
   std::atomic<double> since = 0;  // seconds of the steady clock
@@ -40,7 +42,7 @@ class Conversation {
  public:
   Conversation(const Service& service, Client& client, std::unique_ptr<Stream> stream, std::shared_ptr<void> slot)
       : service_(service), client_(client), stream_(std::move(stream)), slot_(std::move(slot)) {}
-  /// Until it ends, however that is.
+  /// Runs until the connection ends, however that is.
   void run() noexcept;
 
  private:
@@ -61,7 +63,8 @@ class Conversation {
   std::vector<std::byte> received_;  // and not yet parsed
 };
 
-/// Why a request is not for this server, as a response with another status than 200: its Host, its Origin, its token.
+/// Returns why a request is not for this server, as a response with another status than 200: its Host, its Origin or its
+/// token.
 Response refusal_of(const Service& service, const Request& request);
 
 }  // namespace kiln::net

@@ -39,7 +39,7 @@ Lookup look_up(const std::string& host, int port, int flags) {
   return {problem, Found(problem == 0 ? found : nullptr)};
 }
 
-/// The addresses of a host. Names are looked up in a thread of their own, since the system's function knows no
+/// Returns the addresses of a host. Names are looked up in a thread of their own, since the system's function knows no
 /// deadline.
 Found addresses_of(const Address& address, const Deadline& deadline, int flags) {
   require<ArgumentError>(address.port >= 0 && address.port <= 65535, "net: the port ", address.port,
@@ -82,7 +82,7 @@ Address address_by(int (*get)(int, sockaddr*, socklen_t*), int socket) {
   return {host, std::atoi(port)};
 }
 
-/// 0, or why there is no connection.
+/// Returns 0, or why there is no connection.
 int connect_to(int socket, const addrinfo& at, const Deadline& deadline) {
   if (::connect(socket, at.ai_addr, at.ai_addrlen) == 0) return 0;
   if (errno != EINPROGRESS && errno != EINTR) return errno;

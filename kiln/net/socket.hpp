@@ -1,4 +1,4 @@
-// TCP: sockets with an owner, connecting, listening.
+// TCP is spoken by sockets that have an owner; this file connects and listens.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace kiln::net {
 
-/// A socket that is closed by the destructor.
+/// Socket owns a socket, which the destructor closes.
 class Socket {
  public:
   explicit Socket(int socket = -1) : socket_(socket) {}
@@ -26,7 +26,7 @@ class Socket {
   int socket_;
 };
 
-/// A descriptor that poll() finds readable once wake() was called (eventfd).
+/// Wake is a descriptor that poll() finds readable once wake() was called (eventfd).
 class Wake {
  public:
   Wake();
@@ -48,15 +48,15 @@ Socket tcp_listen(const Address& address);
 /// out within a minute or two that the other machine is gone.
 void prepare_socket(int socket);
 
-/// The own address of a socket, or its peer's, in numbers.
+/// Returns a socket's own address, or its peer's, in numbers.
 Address own_address(int socket);
 Address peer_address(int socket);
 
-/// Waits until one of the events of poll() happens to the socket, or `wake` becomes readable. False: the deadline has
-/// passed.
+/// Waits until one of the events of poll() happens to the socket, or `wake` becomes readable. Returns false if the
+/// deadline has passed.
 bool wait_for(int socket, short events, const Deadline& deadline, int wake = -1);
 
-/// Whether connections to this host stay on this machine: "localhost", "127.0.0.1", "::1".
+/// Returns whether connections to this host stay on this machine: "localhost", "127.0.0.1", "::1".
 bool is_loopback(std::string_view host);
 
 }  // namespace kiln::net

@@ -1,4 +1,4 @@
-// Stream: bytes between two programs, plain (TCP) or over TLS. What speaks a protocol is written once for both.
+// Stream carries bytes between two programs, plain (TCP) or over TLS. What speaks a protocol is written once for both.
 #pragma once
 #include <poll.h>
 
@@ -14,7 +14,7 @@
 
 namespace kiln::net {
 
-/// What came of an attempt to move bytes.
+/// Moved says what came of an attempt to move bytes.
 struct Moved {
   std::size_t bytes = 0;
   short waits = 0;           // POLLIN or POLLOUT: nothing can be moved before that happens to the socket
@@ -22,7 +22,7 @@ struct Moved {
   std::string failure = {};  // why the connection is lost; empty: it is not
 };
 
-/// One end. One thread may read while another writes. Nothing waits: the functions below do.
+/// Stream is one end. One thread may read while another writes. Nothing waits: the functions below do.
 class Stream {
  public:
   Stream(Socket socket, std::string peer);
@@ -30,19 +30,19 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   virtual ~Stream() = default;
 
-  /// Continues the handshake of TLS. Done once it neither waits nor fails; a plain stream has none.
+  /// Continues the handshake of TLS, which is done once it neither waits nor fails; a plain stream has none.
   virtual Moved handshake() { return {}; }
   virtual Moved read(std::span<std::byte> place) = 0;
   virtual Moved write(std::span<const std::byte> bytes) = 0;
   /// Tells the other end that this one sends nothing more.
   virtual void finish() noexcept = 0;
-  /// Bytes that both ends of this TLS connection know, and nobody else (RFC 9266); zeros where there is no TLS.
+  /// Returns bytes that both ends of this TLS connection know, and nobody else (RFC 9266); zeros where there is no TLS.
   virtual Digest binding() const { return {}; }
 
   /// Ends both directions: whoever waits in any thread finds the end.
   void shut() const noexcept;
   int socket() const { return socket_->get(); }
-  /// For those who may have to shut the stream while it lives.
+  /// Returns the socket for those who may have to shut the stream while it lives.
   std::weak_ptr<const Socket> shared_socket() const { return socket_; }
   const std::string& peer() const { return peer_; }
 
@@ -61,7 +61,7 @@ void shake_hands(Stream& stream, const Deadline& deadline);
 /// Waits for bytes and returns their number; 0: the other end sends nothing more, or `wake` became readable. Throws
 /// IoError where the connection is lost or the deadline passes.
 std::size_t read_some(Stream& stream, std::span<std::byte> place, const Deadline& deadline, int wake = -1);
-/// Fills the place. False: the other end has ended before. Throws IoError as read_some does.
+/// Fills the place. Returns false if the other end has ended before. Throws IoError as read_some does.
 bool read_all(Stream& stream, std::span<std::byte> place, const Deadline& deadline);
 /// Writes all bytes; each part must be taken within `stalled` seconds (0: in any time). Throws IoError where the
 /// connection is lost or stalls.

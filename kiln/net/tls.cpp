@@ -144,7 +144,7 @@ class TlsStream final : public Stream {
     }
   }
 
-  /// The sentence for what OpenSSL reports.
+  /// Returns the sentence for what OpenSSL reports.
   std::string failure() const {
     const unsigned long error = ::ERR_peek_last_error();
     const int reason = ERR_GET_REASON(error);
@@ -252,7 +252,7 @@ class OpenSslContext final : public TlsContext {
   std::string name_;
 };
 
-/// A key and a certificate that it has signed itself.
+/// This is a key, and a certificate that it has signed itself.
 std::pair<Key, Certificate> new_certificate() {
   Key key(EVP_EC_gen("P-256"));
   Certificate certificate(::X509_new());

@@ -126,7 +126,7 @@ class WebSocket final : public Connection {
       frame[0] = static_cast<std::byte>(static_cast<int>(code) >> 8);
       frame[1] = static_cast<std::byte>(static_cast<int>(code) & 255);
       const std::size_t size = std::min(why.size(), frame.size() - 2);
-      std::memcpy(frame.data() + 2, why.data(), size);
+      std::ranges::copy(std::as_bytes(std::span(why).first(size)), frame.begin() + 2);
       send_frame(Opcode::Close, {std::span(frame).first(2 + size)}, kLastWord);
       stream_->finish();
     } catch (...) { stream_->shut(); }

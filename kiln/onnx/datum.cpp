@@ -1,11 +1,11 @@
 #include "kiln/onnx/datum.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/parse_number.hpp"
 #include "kiln/core/trimmed.hpp"
 #include "kiln/onnx/room.hpp"
 
@@ -173,7 +173,7 @@ double number_in(const std::string& word) {
   std::string_view digits = trimmed(word, " \t\n\r");
   if (digits.starts_with('+')) digits.remove_prefix(1);
   double number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const auto [end, error] = parse_number(digits.data(), digits.data() + digits.size(), number);
   require<DataError>(error == std::errc() && end == digits.data() + digits.size() && !digits.empty(), "'", shown(word),
                      "' is no number");
   return number;

@@ -31,8 +31,17 @@ class Decorator : public Backend {
   State state(const Value& value) const override { return inner_->state(value); }
   FusionTraits fusion_traits() const override { return inner_->fusion_traits(); }
 
+  Backend& inner() const { return *inner_; }
+
  protected:
   const Ref<Backend> inner_;
 };
+
+/// The backend of a device below all decorators.
+inline Backend& undecorated(const Device& device) {
+  Backend* core = &device.backend();
+  while (const auto* decorator = dynamic_cast<const Decorator*>(core)) core = &decorator->inner();
+  return *core;
+}
 
 }  // namespace kiln

@@ -94,8 +94,6 @@ const AddressedDevices* addressed_as(std::string_view name) {
   return found == addressed().end() ? nullptr : &*found;
 }
 
-std::atomic<MoveValue> mover{nullptr};
-
 /// Devices that a program has only if it asks for their component.
 struct Component {
   std::string_view device, how;
@@ -134,11 +132,6 @@ void register_devices(std::string_view name, int priority, Device (*make)(int in
 
 void register_addressed_devices(std::string_view kind, Device (*make)(std::string_view rest)) {
   addressed().push_back({std::string(kind), make});
-}
-void register_mover(MoveValue move) { mover = move; }
-Value moved_directly(const Value& value, const Device& to) {
-  const MoveValue move = mover;
-  return move ? move(value, to) : Value();
 }
 
 void decorate_devices(Decoration place, Ref<Backend> (*wrap)(Ref<Backend>)) {

@@ -36,10 +36,4 @@ void register_kind(std::string_view name, DeviceKind (*kind)(int index));
 /// "remote:HOST:PORT". They are in no list, as nobody knows which there are. `make` may be called with any text.
 void register_addressed_devices(std::string_view kind, Device (*make)(std::string_view rest));
 
-/// How values go from a device to another of its kind without passing this program (to_device). Empty: these two cannot.
-using MoveValue = Value (*)(const Value& value, const Device& to);
-void register_mover(MoveValue move);
-/// Asks the mover that is registered.
-Value moved_directly(const Value& value, const Device& to);
-
 }  // namespace kiln

@@ -21,8 +21,8 @@ GradientsParams sum_of(std::span<const GradientsParams> grads, const Device& dev
 /// share of it. Throws ArgumentError if there are none.
 GradientsParams mean_of(std::span<const GradientsParams> grads, const Device& device);
 
-/// Accumulates gradients of successive batches. add() returns after the sum is computed, so that no batch keeps its
-/// memory.
+/// Accumulates gradients of successive batches. add() starts to compute the sum, so that a batch keeps its memory no longer
+/// than that takes; on a router, MicroBatches bounds how many batches that are.
 class GradientsAccumulator {
  public:
   /// Throws what sum_of() throws, and is unchanged then.

@@ -110,7 +110,7 @@ Picture grid_of(std::span<const Picture> pictures, const Grid& options) {
     width = std::max(width, each.width);
     channels = std::max(channels, each.channels);
   }
-  const std::int64_t columns = std::min(options.columns, std::ssize(pictures)), gap = options.gap;
+  const std::int64_t columns = std::min<std::int64_t>(options.columns, std::ssize(pictures)), gap = options.gap;
   const std::int64_t rows = (std::ssize(pictures) + columns - 1) / columns;
   const auto side = [&](std::int64_t cells, std::int64_t cell) {
     return add_sizes(name, multiply_sizes(name, cells, add_sizes(name, cell, gap)), gap);

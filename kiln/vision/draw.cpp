@@ -135,8 +135,10 @@ Picture draw_masks(Picture picture, std::span<const std::vector<std::uint8_t>> m
     for (std::int64_t pixel = 0; pixel < pixels; ++pixel) {
       if (!masks[i][static_cast<std::size_t>(pixel)]) continue;
       std::uint8_t* to = &picture.pixels[static_cast<std::size_t>(pixel * picture.channels)];
-      for (std::size_t c = 0; c < static_cast<std::size_t>(picture.channels); ++c)
-        to[c] = static_cast<std::uint8_t>(std::lround(std::lerp<double, double, double>(to[c], bytes[c], opacity)));
+      for (std::size_t c = 0; c < static_cast<std::size_t>(picture.channels); ++c) {
+        const double from = to[c], towards = bytes[c];
+        to[c] = static_cast<std::uint8_t>(std::lround(std::lerp(from, towards, opacity)));
+      }
     }
   }
   return picture;

@@ -21,7 +21,7 @@ struct DetectOptions {
   std::int64_t side = 416;  // the picture is brought into a square of so many pixels, a multiple of 32
 };
 
-/// For each picture of the batch: the best class of each cell, without boxes that overlap a better one. Waits for the
+/// Finds in each picture of the batch the best class of each cell, without boxes that overlap a better one. Waits for the
 /// device. Throws ArgumentError.
 std::vector<Detections> detections(const YoloxOutput& output, const DetectOptions& options = {});
 

@@ -5,6 +5,7 @@
 
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/assemble.hpp"
+#include "kiln/tensor/create.hpp"
 #include "kiln/tensor/resample.hpp"
 
 namespace kiln::models {

@@ -52,6 +52,7 @@ TEST(CliCompile, WritesAHeaderAndASource) {
   EXPECT_EQ(small.status, 2);
   EXPECT_NE(small.error.find("100 bytes of RAM"), std::string::npos) << small.error;
   EXPECT_NE(compiles({file.path, "--size", "batch=1"}).error.find("whose sizes are known"), std::string::npos);
+  EXPECT_NE(compiles({file.path, "--value", "shape=1"}).error.find("whose sizes are known"), std::string::npos);
 }
 
 TEST(CliCompile, RefusesDamagedFiles) {

@@ -54,7 +54,8 @@ void on_ranks(const Many& ranks_and_device, std::int64_t elements, Function func
 
 class Sizes : public testing::TestWithParam<Many> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Sizes,
-                         testing::Combine(testing::Values(1, 2, 3, 4), testing::Values("cpu", "simulated")));
+                         testing::Combine(testing::Values(1, 2, 3, 4),
+                                          testing::Values("cpu", "simulated", "hosted:cpu")));
 
 TEST_P(Sizes, AddInTheOrderOfTheRanks) {
   for (const std::int64_t elements : {0, 1, 2, 7, 40000})

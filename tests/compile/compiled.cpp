@@ -26,7 +26,8 @@ void write_code(const CompiledCode& code, const std::string& directory) {
   for (const auto& [name, contents] : code.files) write_text(directory + "/" + name, contents);
 }
 
-Library::Library(const CompiledCode& code, const Source& source) : outputs_(source.graph.outputs()) {
+Library::Library(const CompiledCode& code, const Source& source, const std::string& flags)
+    : outputs_(source.graph.outputs()) {
   write_code(code, folder_.directory);
   const std::size_t count = source.graph.inputs().size() - source.bound.size() + outputs_.size();
   std::string list;
@@ -35,9 +36,8 @@ Library::Library(const CompiledCode& code, const Source& source) : outputs_(sour
              text("#include \"", code.name, ".h\"\nint call(void** p);\nint call(void** p) { return ", code.name,
                   "_run(", list, "); }\n"));
   const std::string command =
-      text("cd ", folder_.directory,
-           " && cc -std=c11 -fno-strict-aliasing -O1 -Wall -Wextra -Werror -pedantic -fPIC -shared -o program.so ",
-           code.name, ".c call.c -lm");
+      text("cd ", folder_.directory, " && cc -std=c11 -fno-strict-aliasing ", flags,
+           " -Wall -Wextra -Werror -pedantic -fPIC -shared -o program.so ", code.name, ".c call.c -lm");
   const std::string failure = failure_of(command);
   EXPECT_EQ(failure, "") << code.files.at(code.name + ".c").substr(0, 6000);
   if (!failure.empty()) return;
@@ -65,19 +65,21 @@ int Library::run(const std::vector<TensorData>& inputs, std::vector<TensorData>&
 }
 
 void expect_same(FunctionRef<Values(const Values&)> function, const Values& inputs, const Tolerance& tolerance,
-                 const CompileOptions& options) {
+                 const CompileOptions& options, const std::vector<std::string>& flags) {
   Source source{.graph = capture_graph(function, inputs)};
   const CompiledCode code = compile(source, options);
-  const Library library(code, source);
   std::vector<TensorData> data, outputs;
   for (const Value& input : inputs) data.push_back(input.data());
-  for (int round = 0; round < 2; ++round) {  // the second on memory that the first has used
-    ASSERT_EQ(library.run(data, outputs), 0);
-    const Values expected = source.graph.replay(inputs);
-    for (std::size_t i = 0; i < expected.size(); ++i)
-      EXPECT_EQ(difference(outputs[i], expected[i].data(), tolerance), "")
-          << "output " << i << "\n"
-          << code.files.at(code.name + ".c").substr(0, 12000);
+  const Values expected = source.graph.replay(inputs);
+  for (const std::string& each : flags) {
+    const Library library(code, source, each);
+    for (int round = 0; round < 2; ++round) {  // the second on memory that the first has used
+      ASSERT_EQ(library.run(data, outputs), 0);
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        EXPECT_EQ(difference(outputs[i], expected[i].data(), tolerance), "")
+            << "output " << i << ", " << each << "\n"
+            << code.files.at(code.name + ".c").substr(0, 12000);
+    }
   }
 }
 

@@ -43,7 +43,7 @@ void write_code(const CompiledCode& code, const std::string& directory);
 /// The compiled program as a function. An expectation fails where a compiler says anything.
 class Library {
  public:
-  Library(const CompiledCode& code, const Source& source);
+  Library(const CompiledCode& code, const Source& source, const std::string& flags = "-O1");
   ~Library();
   Library(const Library&) = delete;
 
@@ -59,6 +59,7 @@ class Library {
 
 /// Runs `function` on the device cpu, and captured and compiled; an expectation fails where elements differ by more.
 void expect_same(FunctionRef<Values(const Values&)> function, const Values& inputs,
-                 const Tolerance& tolerance = {.relative = 1e-4, .absolute = 1e-5}, const CompileOptions& options = {});
+                 const Tolerance& tolerance = {.relative = 1e-4, .absolute = 1e-5}, const CompileOptions& options = {},
+                 const std::vector<std::string>& flags = {"-O1"});
 
 }  // namespace kiln::compile

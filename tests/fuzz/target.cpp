@@ -8,13 +8,6 @@
 
 namespace kiln::test {
 
-std::vector<Reader> known_readers() {
-  std::vector<Reader> all;
-  for (const auto table : {store_readers, config_readers, table_readers, data_readers, onnx_readers, train_readers})
-    for (const Reader& reader : table()) all.push_back(reader);
-  return all;
-}
-
 const Reader& chosen_reader() {
   static const Reader chosen = [] {
     const char* const said = std::getenv("KILN_FUZZ");
@@ -29,7 +22,7 @@ const Reader& chosen_reader() {
   return chosen;
 }
 
-bool is_taken(const Reader& reader, std::span<const std::byte> file) {
+bool is_taken(const Reader& reader, std::span<const std::byte> file, std::string* why) {
   const char* problem = nullptr;
   try {
     reader.read(file);
@@ -39,6 +32,7 @@ bool is_taken(const Reader& reader, std::span<const std::byte> file) {
     if (error.message().empty()) problem = "an error without a sentence";
     for (const char letter : error.message())
       if (static_cast<unsigned char>(letter) < ' ' && letter != '\n') problem = "a sentence with control characters";
+    if (why) *why = error.what();
     if (!problem) return false;
   } catch (const std::exception& other) {
     std::fprintf(stderr, "%s: %s\n", std::string(reader.name).c_str(), other.what());

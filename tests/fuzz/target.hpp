@@ -11,8 +11,8 @@ std::vector<Reader> known_readers();
 const Reader& chosen_reader();
 
 /// Reads the file, which may be refused by an Error. Anything else (another exception, a result that cannot be) is told, and
-/// ends the program as a crash does.
-bool is_taken(const Reader& reader, std::span<const std::byte> file);
+/// ends the program as a crash does. `why`, if given, becomes the sentence of a refusal.
+bool is_taken(const Reader& reader, std::span<const std::byte> file, std::string* why = nullptr);
 
 /// One change or several, of bytes or of what they mean.
 void change_file(const Reader& reader, FileContents& file, Random& random);

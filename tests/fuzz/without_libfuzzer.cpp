@@ -106,12 +106,13 @@ int run(const Options& options) {
     std::snprintf(crash_name, sizeof crash_name, "crash-%s-%lld", std::string(reader.name).c_str(),
                   static_cast<long long>(i));
     ::alarm(kPatience);
-    const bool was_taken = is_taken(reader, file);
+    std::string why;
+    const bool was_taken = is_taken(reader, file, &why);
     ::alarm(0);
     taken += was_taken;
     if (i < own && !was_taken) {
-      std::fprintf(stderr, "%s: sound file %lld is refused\n", std::string(reader.name).c_str(),
-                   static_cast<long long>(i));
+      std::fprintf(stderr, "%s: sound file %lld is refused: %s\n", std::string(reader.name).c_str(),
+                   static_cast<long long>(i), why.c_str());
       return 1;
     }
   }

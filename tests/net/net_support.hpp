@@ -45,8 +45,12 @@ inline sockaddr_in loopback(int port) {
 /// A client that is a plain socket.
 class Raw {
  public:
-  explicit Raw(int port, std::string_view bytes = {}) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  /// `from`: the loopback address that it has, 127.0.0.1 for 1.
+  explicit Raw(int port, std::string_view bytes = {}, unsigned from = 1) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     const sockaddr_in name = loopback(port);
+    sockaddr_in own = loopback(0);
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + from);
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&own), sizeof own), 0);
     const timeval patience{20, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&name), sizeof name), 0);

@@ -86,6 +86,23 @@ TEST(Server, TakesBodiesOfAnyKindWithinLimits) {
   EXPECT_EQ(body(careful.read_all()), "abc");
 }
 
+// What follows a body in chunks is no header, whether it comes with the header or later.
+TEST(Server, TrailersAreNoHeaders) {
+  Routes routes;
+  routes.post("/headers", [](const Request& request) {
+    return Response{.body = "sent:" + std::string(request.header("X-Sent")) + ";"};
+  });
+  const Server server({}, std::move(routes));
+  const std::string head = "POST /headers HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+                    rest = "1\r\na\r\n0\r\nX-Sent: yes\r\n\r\n";
+  Raw together(server.port(), head + rest);
+  EXPECT_NE(together.read_to(";").find("sent:;"), std::string::npos);
+  Raw apart(server.port(), head);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  apart.send(rest);
+  EXPECT_NE(apart.read_to(";").find("sent:;"), std::string::npos);
+}
+
 TEST(Server, RefusesWhatIsNoRequest) {
   const Server server({.limits = {.header_bytes = 1000}}, hello());
   const int port = server.port();
@@ -188,6 +205,42 @@ TEST(Server, ForgetsThoseWhoAreSilentForTooLong) {
   EXPECT_EQ(body_missing.read_all(), "");
   Raw idle(server.port(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_NE(idle.read_all().find("hello"), std::string::npos);  // and then ends
+}
+
+// Each part comes in time, and the whole never would.
+TEST(Server, WaitsForNoBodyThatComesInDrops) {
+  std::atomic<int> bodies{0};
+  Routes routes = hello();
+  routes.post("/slow", [&](const Request& request) {
+    ++bodies;
+    return Response{.body = std::to_string(request.body.size())};
+  });
+  const Server server({.limits = {.stalled = 0.3, .slowest = 1e6}}, std::move(routes));
+  const std::string head = "POST /slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n";
+  Raw slow(server.port(), head);
+  int sent = 0;
+  while (sent < 1000 && slow.send("x")) {
+    ++sent;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_LT(sent, 1000);
+  EXPECT_EQ(bodies, 0);
+  Raw fast(server.port(), head + std::string(1000, 'x'));
+  EXPECT_NE(fast.read_to("1000").find("200"), std::string::npos);
+}
+
+TEST(Server, TheBusiestAddressMakesRoomFirst) {
+  const Server server({.limits = {.connections = 4}}, hello());
+  const auto greeting = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  Raw other(server.port(), greeting, 2);  // the oldest, of 127.0.0.2
+  EXPECT_NE(other.read_to("hello").find("200"), std::string::npos);
+  std::vector<std::unique_ptr<Raw>> many;
+  for (int i = 0; i < 20; ++i) {
+    many.push_back(std::make_unique<Raw>(server.port(), greeting));
+    EXPECT_NE(many.back()->read_to("hello").find("200"), std::string::npos);
+  }
+  EXPECT_TRUE(other.send(greeting));
+  EXPECT_NE(other.read_to("hello").find("200"), std::string::npos);
 }
 
 TEST(Server, ASlowReaderHoldsUpNobody) {

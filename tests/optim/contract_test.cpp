@@ -75,6 +75,7 @@ TEST(Rules, SayWhatIsWrongWithTheirOptions) {
             "ArgumentError: ScheduleFreeAdamWConfig: beta1 = 0 leaves no average");
   EXPECT_EQ(said(ScheduleFreeAdamWConfig{.warmup = -1}),
             "ArgumentError: ScheduleFreeAdamWConfig: warmup = -1 must not be negative");
+  EXPECT_EQ(said(SoapConfig{.basis_beta = 1}), "ArgumentError: SoapConfig: basis_beta = 1 must lie in [0, 1)");
   EXPECT_EQ(said(SoapConfig{.every = 0}), "ArgumentError: SoapConfig: every = 0 and longest = 10000 must be positive");
 }
 

@@ -32,6 +32,7 @@ struct Faults {
   double bytes_per_second = 0;                                    // 0: as many as come
   std::size_t drop_at = std::numeric_limits<std::size_t>::max();  // the connection is lost after so many bytes
   std::size_t piece = 64 << 10;                                   // bytes that are passed on at once
+  std::size_t double_at = 0, swap_at = 0;  // the piece with that byte comes twice, or its halves change places; 0: none
 };
 
 class FaultyProxy {
@@ -104,14 +105,17 @@ class FaultyProxy {
       for (std::size_t all = 0; all < faults_.drop_at;) {
         const auto got = ::recv(from_, place.data(), std::min(place.size(), faults_.drop_at - all), 0);
         if (got <= 0) break;
+        std::string piece(place.data(), static_cast<std::size_t>(got));
+        const auto has = [&](std::size_t at) { return at > 0 && at >= all && at < all + piece.size(); };
+        if (has(faults_.swap_at)) std::rotate(piece.begin(), piece.begin() + got / 2, piece.end());
+        if (has(faults_.double_at)) piece += std::string(piece);
         all += static_cast<std::size_t>(got);
         count_ += static_cast<std::size_t>(got);
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return stopped_ || bytes_ < kMostWaiting; });
         if (stopped_) return;
-        queue_.push_back(
-            {Clock::now() + seconds(faults_.delay), std::string(place.data(), static_cast<std::size_t>(got))});
-        bytes_ += static_cast<std::size_t>(got);
+        bytes_ += piece.size();
+        queue_.push_back({Clock::now() + seconds(faults_.delay), std::move(piece)});
         dropped_ = all >= faults_.drop_at;
         changed_.notify_all();
       }

@@ -1,5 +1,6 @@
 // The devices "cuda", "cuda:1", ...
 #include "kiln/backend/cuda/driver.hpp"
+#include "kiln/backend/gpu/peers.hpp"
 #include "kiln/backend/streams/devices.hpp"
 
 /// Referenced by name from every program (CMakeLists.txt), so that the linker keeps this file.
@@ -23,6 +24,7 @@ DeviceList& list() {
 [[gnu::constructor(200)]] void register_cuda() {
   register_devices("cuda", 5, [](int index) { return list().device(index); }, [] { return list().count(); });
   register_kind("cuda", [](int index) { return list().kind(index); });
+  register_mover(&gpu::start_move);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ DriverApi functions_of(const SharedLibrary& library) {
   library.find("cuInit", api.init);
   library.find("cuGetErrorName", api.get_error_name);
   library.find("cuGetErrorString", api.get_error_string);
+  library.find("cuDriverGetVersion", api.driver_get_version);
   library.find("cuDeviceGetCount", api.device_get_count);
   library.find("cuDeviceGet", api.device_get);
   library.find("cuDeviceGetAttribute", api.device_get_attribute);
@@ -41,6 +42,9 @@ DriverApi functions_of(const SharedLibrary& library) {
   library.find("cuMemcpyHtoDAsync_v2", api.copy_to_device);
   library.find("cuMemcpyDtoHAsync_v2", api.copy_to_host);
   library.find("cuMemcpyDtoDAsync_v2", api.copy_on_device);
+  library.find("cuMemcpyPeerAsync", api.copy_between);
+  library.find("cuDeviceCanAccessPeer", api.can_access);
+  library.find("cuCtxEnablePeerAccess", api.enable_access);
   library.find("cuMemsetD8Async", api.fill);
   library.find("cuModuleLoadData", api.module_load_data);
   library.find("cuModuleUnload", api.module_unload);

@@ -19,7 +19,9 @@ inline constexpr std::size_t kMostArguments = 512;
 /// A kernel that the device can run.
 class Code : public RefCounted {};
 
-/// Bytes that are being copied to the host.
+class Peer;  // peers.hpp
+
+/// A copy of bytes to the host that is under way.
 class Transfer : public RefCounted {
  public:
   virtual bool ready() const = 0;
@@ -63,6 +65,7 @@ class Driver : public RefCounted {
   virtual Library* library() { return nullptr; }
   virtual Collectives* collectives() { return nullptr; }
   virtual TextCompiler* texts() { return nullptr; }
+  virtual Peer* peer() { return nullptr; }
 };
 
 }  // namespace kiln::gpu

@@ -11,6 +11,7 @@
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
 #include "kiln/backend/gpu/results.hpp"
+#include "kiln/backend/gpu/tune/parts.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/expand.hpp"
@@ -168,6 +169,10 @@ std::vector<Ref<DataCheck>> Gpu::doubts(Inputs operands) const {
 template <class T>
 bool Gpu::run_family(const op::Op& op, const T& attributes, Call call) {
   const Results results(call.out);
+  if constexpr (std::is_same_v<T, op::RowFused>)
+    if (choices_->asks() && parts_are_quicker(*this, op, attributes, call,
+                                              [&](Call trial) { return family::run(*this, attributes, trial); }))
+      return false;
   try {
     return family::run(*this, attributes, call);
   } catch (const Refused& refused) {
@@ -253,6 +258,7 @@ void Gpu::sync() {
 
 void Gpu::release_memory() {
   running_collectives_.await_all();
+  lent_.await_all();
   pool_->blocks().release_unused();
 }
 
@@ -268,8 +274,8 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
       node.storage = make_ref<Memory>(pool_, bytes, purpose);
       break;
     } catch (const MemoryError&) {
-      // Otherwise the memory of the collectives is free now, unless another thread takes it.
-      if (!running_collectives_.await_all()) throw;
+      // Otherwise the memory of the collectives, or what others copied, is free now, unless another thread takes it.
+      if (!running_collectives_.await_all() && !lent_.await_all()) throw;
     }
   }
   node.strides = strides;
@@ -404,6 +410,7 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
 // Cells are read back once all kernels have been submitted, because a read interrupts them.
 void Gpu::flush() {
   driver().flush();
+  lent_.free_copied();
   {
     const std::lock_guard settling(settling_);
     std::vector<Ref<DataCheck>> checks;

@@ -8,6 +8,7 @@
 #include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/kernel/refusal.hpp"
 #include "kiln/backend/gpu/memory.hpp"
+#include "kiln/backend/gpu/peers.hpp"
 #include "kiln/backend/gpu/running_collectives.hpp"
 #include "kiln/backend/gpu/tune/choices.hpp"
 #include "kiln/core/reflect/signature.hpp"
@@ -66,7 +67,7 @@ class Gpu final : public LeafBackend {
   Driver& driver() const { return pool_->driver(); }
   /// The kernels that are the quickest here, among those that give the same bits.
   Choices& choices() const { return *choices_; }
-  /// Whether launch() takes kernels that are written in that language.
+  /// Does launch() take kernels that are written in that language?
   bool takes(Language language) const { return driver().texts() && driver().texts()->language() == language; }
   /// Allocates memory for a result in row-major order, unless it has some in that order already.
   Array allocate(Value& result, MemoryUse use = MemoryUse::Result);
@@ -80,7 +81,7 @@ class Gpu final : public LeafBackend {
   Value scratch(const Desc& desc);
   /// Returns an operand in row-major order: in place if possible, otherwise a copy, which `held` keeps alive.
   Array read_contiguous(const Value& value, Value& held);
-  /// Like read_contiguous(), in memory that is aligned for loads of 16 bytes.
+  /// Does what read_contiguous() does, in memory that is aligned for loads of 16 bytes.
   Array read_aligned(const Value& value, Value& held);
 
   /// Runs a kernel, which is built and compiled on its first launch. Text needs a device that takes() its language.
@@ -100,7 +101,7 @@ class Gpu final : public LeafBackend {
   Ref<Code> find(const T& source) {
     return usable(made<Compiled>(source, [&] { return compile(source.kernel()); }));
   }
-  /// Null for such a kernel.
+  /// Returns null for such a kernel.
   template <KernelSource T>
   Ref<Code> find_or_none(const T& source) {
     return made<Compiled>(source, [&] { return compile(source.kernel()); }).code;
@@ -121,6 +122,8 @@ class Gpu final : public LeafBackend {
   /// The collectives of ranks that run alongside the device's other work. run() waits for those that an op's operands
   /// depend on, except for views and for op::Batched, each part of which waits for its own.
   RunningCollectives& running_collectives() { return running_collectives_; }
+  /// What other devices copy from here.
+  Lent& lent() { return lent_; }
 
   /// Returns a cell, initially 0, in which a kernel stores which of so many `places` is wrong: an int64, or a uint32 on
   /// devices that update no 64-bit integers, which throws Refused beyond 2^31 places. Kernels are built for its type.
@@ -167,6 +170,7 @@ class Gpu final : public LeafBackend {
   std::deque<Ref<DataCheck>> pending_checks_;  // sent, with results not known yet, in the order in which they arrive
   UnreportedErrors unreported_;
   RunningCollectives running_collectives_;
+  Lent lent_;
 };
 
 }  // namespace kiln::gpu

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -23,6 +24,9 @@ struct Notifier::Shared {
   std::condition_variable changed;
   std::deque<std::pair<std::function<void()>, Wakeup>> waiting;
   bool started = false, ended = false;
+
+  /// With the mutex held.
+  static bool start(const std::shared_ptr<Shared>& shared);
 
   void run() {
     for (;;) {
@@ -48,12 +52,29 @@ Notifier::~Notifier() {
   shared_->changed.notify_one();
 }
 
+/// Whether there is a thread that waits: a browser's module may have none.
+bool Notifier::Shared::start(const std::shared_ptr<Shared>& shared) {
+  if (shared->started) return true;
+  try {
+    std::thread([shared] { shared->run(); }).detach();
+  } catch (const std::system_error&) { return false; }
+  return shared->started = true;
+}
+
 // The thread shares its state and is detached: it may itself release the Notifier's owner last.
 void Notifier::notify(std::function<void()> wait, Wakeup then) {
-  const std::lock_guard lock(shared_->mutex);
-  if (!std::exchange(shared_->started, true)) std::thread([shared = shared_] { shared->run(); }).detach();
-  shared_->waiting.emplace_back(std::move(wait), then);
-  shared_->changed.notify_one();
+  {
+    const std::lock_guard lock(shared_->mutex);
+    if (Shared::start(shared_)) {
+      shared_->waiting.emplace_back(std::move(wait), then);
+      shared_->changed.notify_one();
+      return;
+    }
+  }
+  try {
+    wait();
+  } catch (const Error&) {}
+  then();
 }
 
 }  // namespace kiln::gpu

@@ -22,7 +22,7 @@ class Library {
   virtual bool multiply(const Product&) { return false; }
   /// Every tensor has at least one element.
   virtual bool convolve(const Convolution&) { return false; }
-  /// Where it returns false, the results may hold anything.
+  /// The results may hold anything if it returns false.
   virtual bool attend(const Attention&) { return false; }
   /// The bytes of workspace with which that attention is fastest.
   virtual std::int64_t attention_workspace(const Attention&) { return 0; }

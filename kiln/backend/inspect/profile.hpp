@@ -19,6 +19,7 @@ namespace kiln {
 
 struct ProfileOptions {
   std::size_t most_events = 1'000'000;  // kept by the trace, 48 bytes each; later ones are only in the table
+  std::size_t most_rows = 100'000;      // operations with the same shapes are a row; later ones are in the row "others"
 };
 
 /// All calls of one operation with operands of equal shapes and types.
@@ -26,16 +27,18 @@ struct ProfileRow {
   std::string name;    // "matmul", "mul+add+gelu"
   std::string shapes;  // "[64, 784] x [784, 512] -> [64, 512]"; types other than float32 are named
   std::int64_t calls = 0;
-  double seconds = 0;  // without those of nested operations
-  double bytes = 0;    // of the operands and results, each counted once; 0 for a view
-  double flops = 0;    // multiplications and additions of matmul, convolution and attention; 0 for others
+  double seconds = 0;    // without those of nested operations
+  double bytes = 0;      // of the operands and results, each counted once; 0 for a view
+  double flops = 0;      // multiplications and additions of matmul, convolution and attention; 0 for others
+  std::string device{};  // that ran them in another program, such as "remote:gpu-box:3000"; empty: this program
 };
 
 class ProfileLog;
 struct ProfileContents;
 
 /// A device that measures the time of each operation, and reports. It waits for each operation, so that an asynchronous
-/// device is slower under it. On a device that fuses, it times the fused kernels.
+/// device is slower under it. On a device that fuses, it times the fused kernels. On a remote device, the server times its
+/// kernels (those of all that this program runs there meanwhile), and the copies are timed on both sides.
 class Profile {
  public:
   explicit Profile(const Device& device, const ProfileOptions& options = {});
@@ -56,9 +59,11 @@ class Profile {
   void reset();
 
  private:
+  class Elsewhere;
   ProfileContents contents() const;
 
   std::shared_ptr<ProfileLog> log_;
+  std::shared_ptr<Elsewhere> elsewhere_;
   Device device_;
 };
 

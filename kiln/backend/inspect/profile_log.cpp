@@ -9,6 +9,8 @@
 namespace kiln {
 namespace {
 
+constexpr const char* kOthers = "others";  // a row for all calls that are too many for rows of their own
+
 /// A small number that identifies the calling thread.
 int thread_number() {
   static std::atomic<int> next = 0;
@@ -67,11 +69,17 @@ std::size_t ProfileLog::row_of(const op::Op& op, const Call& call) {
   for (const Value& value : call.in) key.in.push_back(desc_of(value));
   for (const Value& value : call.out) key.out.push_back(desc_of(value));
   // Ops that differ only in attributes that the table does not show share a row.
-  const std::string name = op::display_name(op), shapes = shapes_of(call);
-  const auto [known, fresh] = by_text_.try_emplace(text(name, "\n", shapes), contents_.rows.size());
-  if (fresh) contents_.rows.emplace_back().name = name, contents_.rows.back().shapes = shapes;
-  by_hash_.emplace(hash, std::pair(std::move(key), known->second));
-  return known->second;
+  const std::size_t row = row_of(op::display_name(op), shapes_of(call));
+  if (by_hash_.size() < options_.most_rows) by_hash_.emplace(hash, std::pair(std::move(key), row));
+  return row;
+}
+
+std::size_t ProfileLog::row_of(const std::string& name, const std::string& shapes) {
+  const std::string key = text(name, "\n", shapes);
+  if (const auto known = by_text_.find(key); known != by_text_.end()) return known->second;
+  if (contents_.rows.size() + 1 >= options_.most_rows && name != kOthers) return row_of(kOthers, "");
+  contents_.rows.push_back({.name = name, .shapes = shapes});
+  return by_text_.emplace(key, contents_.rows.size() - 1).first->second;
 }
 
 void ProfileLog::note(std::size_t row, double bytes, double flops, const Timing& timing,
@@ -101,9 +109,7 @@ void ProfileLog::add_copy(std::string_view name, const Desc& desc, const Timing&
   const std::string shapes = desc.dtype == DType::F32 ? text(desc.shape) : text(desc.dtype, " ", desc.shape);
   const double bytes = static_cast<double>(numel(desc.shape)) * static_cast<double>(size_of(desc.dtype));
   const std::lock_guard lock(mutex_);
-  const auto [known, fresh] = by_text_.try_emplace(text(name, "\n", shapes), contents_.rows.size());
-  if (fresh) contents_.rows.emplace_back().name = name, contents_.rows.back().shapes = shapes;
-  note(known->second, 2 * bytes, 0, timing, memory);
+  note(row_of(std::string(name), shapes), 2 * bytes, 0, timing, memory);
 }
 
 void ProfileLog::set_device(std::string name) {

@@ -55,6 +55,7 @@ class ProfileLog {
     friend bool operator==(const Key&, const Key&) = default;
   };
   std::size_t row_of(const op::Op& op, const Call& call);
+  std::size_t row_of(const std::string& name, const std::string& shapes);
   void note(std::size_t row, double bytes, double flops, const Timing& timing, const MemoryStatistics& memory);
 
   const ProfileOptions options_;

@@ -11,7 +11,7 @@ class Storage;
 
 namespace kiln::libtorch {
 
-/// From now on, all tensors that ATen makes on the host of this process are in Kiln's pool.
+/// Makes ATen take its memory on the host of this process from Kiln's pool from now on.
 void use_pool();
 
 /// The block of the pool that holds x; null where x lies in other memory.

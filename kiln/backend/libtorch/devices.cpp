@@ -9,7 +9,7 @@ extern "C" const char kiln_libtorch_devices[];
 namespace kiln::libtorch {
 namespace {
 
-// Never destroyed: tensors in global variables may outlive it otherwise.
+// The device is never destroyed: tensors in global variables may outlive it otherwise.
 Device device() {
   static const Device* const made = [] {
     const Ref<Backend> backend = make_ref<LibTorch>();

@@ -22,6 +22,8 @@ struct Cholesky;
 struct Conv;
 struct ConvTranspose;
 struct ConvWeightGrad;
+struct CrossEntropy;
+struct Det;
 struct Eigh;
 struct Expand;
 struct Fft;
@@ -29,6 +31,9 @@ struct Fill;
 struct Fold;
 struct Gather;
 struct Gcd;
+struct GridSample;
+struct GridSampleGridGrad;
+struct GridSampleTranspose;
 struct GroupNorm;
 struct GroupNormGrad;
 struct LayerNorm;
@@ -112,6 +117,11 @@ bool run(const op::Blend& op, Call call);
 bool run(const op::BlendTranspose& op, Call call);
 bool run(const op::BlendWeightGrad& op, Call call);
 
+// sample.cpp
+bool run(const op::GridSample& op, Call call);
+bool run(const op::GridSampleTranspose& op, Call call);
+bool run(const op::GridSampleGridGrad& op, Call call);
+
 // index.cpp
 bool run(const op::Gather& op, Call call);
 bool run(const op::Scatter& op, Call call);
@@ -122,6 +132,7 @@ bool run(const op::Nonzero& op, Call call);
 
 // norm.cpp
 bool run(const op::Softmax& op, Call call);
+bool run(const op::CrossEntropy& op, Call call);
 bool run(const op::LayerNorm& op, Call call);
 bool run(const op::BatchNorm& op, Call call);
 bool run(const op::BatchNormGrad& op, Call call);
@@ -136,6 +147,7 @@ bool run(const op::Cholesky& op, Call call);
 bool run(const op::Lu& op, Call call);
 bool run(const op::Qr& op, Call call);
 bool run(const op::Solve& op, Call call);
+bool run(const op::Det& op, Call call);
 bool run(const op::TriangularSolve& op, Call call);
 bool run(const op::Eigh& op, Call call);
 bool run(const op::Svd& op, Call call);

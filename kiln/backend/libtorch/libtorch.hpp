@@ -10,7 +10,7 @@ class LibTorch final : public cpu::Cpu {
  public:
   LibTorch();
   bool has_kernel(const op::Op& op) const override;
-  /// None: ATen fuses nothing.
+  /// Requests no fusion: ATen fuses nothing.
   FusionTraits fusion_traits() const override;
 };
 

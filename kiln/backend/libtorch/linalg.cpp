@@ -90,6 +90,11 @@ bool run(const op::Solve&, Call call) {
   return true;
 }
 
+bool run(const op::Det&, Call call) {
+  give(call.out[0], at::linalg_det(computed(call.in[0])));
+  return true;
+}
+
 bool run(const op::TriangularSolve& op, Call call) {
   using op::TriangularSolve;
   const at::Tensor a = computed(call.in[TriangularSolve::a]);

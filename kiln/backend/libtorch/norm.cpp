@@ -1,6 +1,7 @@
-// Normalisations.
+// Normalisations, and the loss that is made of one.
 #include "kiln/backend/libtorch/kernels.hpp"
 #include "kiln/backend/libtorch/tensor.hpp"
+#include "kiln/ops/loss/loss_ops.hpp"
 #include "kiln/ops/norm/channel_norm_ops.hpp"
 #include "kiln/ops/norm/norm_ops.hpp"
 
@@ -31,6 +32,18 @@ struct Groups {
 bool run(const op::Softmax& op, Call call) {
   const at::Tensor x = computed(call.in[0]);
   give(call.out[0], op.log ? at::log_softmax(x, op.dim) : at::softmax(x, op.dim));
+  return true;
+}
+
+bool run(const op::CrossEntropy&, Call call) {
+  using op::CrossEntropy;
+  const at::Tensor scores = computed(call.in[CrossEntropy::logits]), targets = computed(call.in[CrossEntropy::targets]);
+  // The expansion says which target is no class.
+  if (at::logical_or(targets.lt(0), targets.ge(scores.size(1))).any().item<bool>()) return false;
+  const at::Tensor largest = scores.amax(1);
+  give(call.out[CrossEntropy::losses], at::nll_loss(at::log_softmax(scores, 1), targets, {}, at::Reduction::None));
+  give(call.out[CrossEntropy::largest], largest);
+  give(call.out[CrossEntropy::log_sum], at::logsumexp(scores - largest.unsqueeze(1), 1));
   return true;
 }
 

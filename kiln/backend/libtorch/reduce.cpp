@@ -43,7 +43,7 @@ at::Tensor reduce(const op::Reduce& op, const at::Tensor& x) {
   __builtin_unreachable();
 }
 
-/// For each position along `dim`, where the extreme so far was first: the last position that changed it.
+/// Returns, for each position along `dim`, where the extreme so far was first: the last position that changed it.
 at::Tensor first_places(const at::Tensor& extremes, std::int64_t dim) {
   const std::int64_t size = extremes.size(dim);
   const at::Tensor before = extremes.narrow(dim, 0, size - 1), after = extremes.narrow(dim, 1, size - 1);
@@ -55,7 +55,7 @@ at::Tensor first_places(const at::Tensor& extremes, std::int64_t dim) {
   return std::get<0>(at::cummax(places, dim));
 }
 
-/// Everything one place later: `first`, and then all but the last.
+/// Returns x one place later: `first`, and then all but the last.
 at::Tensor shifted(const at::Tensor& x, std::int64_t dim, double first) {
   const std::int64_t size = x.size(dim);
   const at::Tensor start = at::full_like(x.narrow(dim, 0, 1), first);

@@ -10,7 +10,7 @@ namespace {
 
 using Operands = std::vector<at::Tensor>;
 
-/// An undefined tensor where ATen has no such function.
+/// Returns an undefined tensor where ATen has no such function.
 at::Tensor compute(op::SpecialFn fn, const Operands& in) {
   switch (fn) {
     case op::SpecialFn::Erfcx: return at::special_erfcx(in[0]);

@@ -55,7 +55,7 @@ at::Tensor number(const Scalar& scalar, DType dtype) {
   });
 }
 
-// Beside halves a number keeps the digits that a half lacks.
+// A number keeps the digits that the halves beside it lack.
 at::Tensor operand(const Value& value, DType dtype) {
   if (!value.is_scalar()) return computed(value);
   const bool half = is_float(dtype) && dtype != DType::F64;

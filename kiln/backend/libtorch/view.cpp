@@ -69,7 +69,7 @@ bool run(const op::Fill& op, Call call) {
   return true;
 }
 
-// Whole numbers in int64, others in float64, each rounded once.
+// Whole numbers are computed in int64, others in float64, and each is rounded once.
 bool run(const op::Arange& op, Call call) {
   const Scalar &start = call.in[op::Arange::start].scalar(), &step = call.in[op::Arange::step].scalar();
   const bool whole = start.kind() != Kind::Float && step.kind() != Kind::Float;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kPage = std::size_t{4} << 10, kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kLargestRegion = std::size_t{16} << 20;
 constexpr std::size_t kLargestSmall = std::size_t{1} << 20;
-constexpr std::size_t kLargest = std::size_t{1} << 48;
+constexpr std::size_t kLargest = std::size_t{1} << (sizeof(std::size_t) > 4 ? 48 : 31);
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
 

@@ -1,4 +1,4 @@
-// The devices "remote:HOST:PORT" and "remote:tls:HOST:PORT", one of each per program.
+// The devices "remote:HOST:PORT" and "remote:tls:HOST:PORT", one of each per program while its session lives.
 #include "kiln/ops/devices.hpp"
 
 #include <map>
@@ -22,7 +22,8 @@ namespace {
 class AtExit {
  public:
   ~AtExit() {
-    for (const auto& [address, device] : devices) dynamic_cast<Remote&>(device->backend()).leave();
+    for (const auto& [address, device] : devices)
+      if (device) dynamic_cast<Remote&>(device->backend()).leave();
   }
   std::mutex mutex;
   std::map<std::string, Device*, std::less<>>
@@ -32,7 +33,9 @@ class AtExit {
 Device device_at(std::string_view address) {
   static AtExit all;
   const std::lock_guard lock(all.mutex);
-  if (const auto known = all.devices.find(address); known != all.devices.end()) return *known->second;
+  Device*& known = all.devices.try_emplace(std::string(address), nullptr).first->second;
+  // A session that was lost stays so, with its tensors; whoever asks for the device from now on gets a new one.
+  if (known && !dynamic_cast<Remote&>(known->backend()).is_lost()) return *known;
   ClientSettings settings;
   settings.address = std::string(address);
   if (const char* const token = setting("KILN_REMOTE_TOKEN")) settings.token = token;
@@ -46,10 +49,14 @@ Device device_at(std::string_view address) {
   }
   const Ref<Backend> backend = make_ref<Remote>(dial_of(address), std::move(settings));
   backend->make_permanent();
-  return *all.devices.emplace(address, new Device(backend)).first->second;
+  known = new Device(backend);
+  return *known;
 }
 
-[[gnu::constructor(200)]] void register_remote() { register_addressed_devices("remote", &device_at); }
+[[gnu::constructor(200)]] void register_remote() {
+  register_addressed_devices("remote", &device_at);
+  register_mover(&Remote::start_move);
+}
 
 }  // namespace
 

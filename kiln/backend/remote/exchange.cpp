@@ -1,152 +1,212 @@
-// Values that go from one server to another without passing the client, and the counters as text.
-#include <chrono>
+#include "kiln/backend/remote/exchange.hpp"
 
-#include "kiln/backend/remote/host.hpp"
+#include <algorithm>
+
+#include "kiln/backend/remote/arrival.hpp"
+
+#include "kiln/backend/remote/session.hpp"
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
 namespace {
-using Clock = std::chrono::steady_clock;
-constexpr double kSecondsForValue = 60;   // until it comes
-constexpr double kSecondsToTake = 600;    // a session may have much to do before it takes one
-constexpr double kSecondsOfSilence = 60;  // of a server that is given a value
-constexpr std::size_t kMostGiven = 256;   // values that wait to be taken
 
-double age_of(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+constexpr double kSecondsOfSilence = 60;                  // on a connection by which a value comes or goes
+constexpr double kSecondsToTake = 600;                    // a session may have much to do before it takes a value
+constexpr std::size_t kMost = 1024, kMostOfSession = 64;  // values that are expected
+
+std::chrono::steady_clock::duration seconds(double count) {
+  return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(count));
+}
+
 }  // namespace
 
-/// While this object lives, the host closes the connection where goes_on() is not called for long, and when it ends.
-class Host::Giving {
+/// While this object lives, the connection is closed where goes_on() is not called for long, and with the exchange.
+class Exchange::Watched {
  public:
-  Giving(Host& host, net::Connection& connection) : host_(host), connection_(connection) {
-    const std::lock_guard lock(host_.mutex_);
-    host_.giving_.insert(this);
-    if (host_.closing_) connection_.close();
+  Watched(Exchange& exchange, net::Connection& connection) : connection(connection), exchange_(exchange) {
+    const std::lock_guard lock(exchange_.mutex_);
+    exchange_.watched_.push_back(this);
+    if (exchange_.closing_) connection.close();
   }
-  ~Giving() {
-    const std::lock_guard lock(host_.mutex_);
-    host_.giving_.erase(this);
+  ~Watched() {
+    const std::lock_guard lock(exchange_.mutex_);
+    exchange_.watched_.remove(this);
   }
-  Giving(const Giving&) = delete;
-  Giving& operator=(const Giving&) = delete;
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
+  void goes_on() { last = Clock::now(); }
 
-  void goes_on() {
-    const std::lock_guard lock(host_.mutex_);
-    last_ = Clock::now();
-  }
-  // With the host's lock:
-  bool is_silent() const { return age_of(last_) > kSecondsOfSilence; }
-  void close() { connection_.close(); }
+  net::Connection& connection;
+  std::atomic<Clock::time_point> last{Clock::now()};
 
  private:
-  Host& host_;
-  net::Connection& connection_;
-  Clock::time_point last_ = Clock::now();
+  Exchange& exchange_;
 };
 
-void Host::close_giving(bool all) {
-  for (Giving* const each : giving_)
-    if (all || each->is_silent()) each->close();
+Ticket Exchange::expect(std::uint64_t session, const Desc& desc, std::int64_t most_bytes) {
+  const std::lock_guard lock(mutex_);
+  std::int64_t bytes = bytes_of(desc);
+  std::size_t count = 0;
+  for (const auto& [id, each] : tickets_)
+    if (each.session == session) ++count, bytes += bytes_of(each.desc);
+  require<MemoryError>(count < kMostOfSession && tickets_.size() < kMost,
+                       "too many values are on their way to this server: wait for some of them");
+  require<MemoryError>(most_bytes == 0 || bytes <= most_bytes, "values of ", text_of_bytes(bytes),
+                       " would be on their way to a session that may hold ", text_of_bytes(most_bytes));
+  const Ticket ticket{new_secret(), new_secret()};
+  tickets_.emplace(ticket.id, Expected{ticket, session, desc, Clock::now() + seconds(seconds_)});
+  return ticket;
 }
 
-std::vector<TensorData> Host::late_values() {
-  std::vector<TensorData> late;
-  for (auto each = given_.begin(); each != given_.end();) {
-    const bool is_late = age_of(each->second.since) > kSecondsToTake;
-    if (is_late) late.push_back(std::move(each->second.data));
-    each = is_late ? given_.erase(each) : std::next(each);
-  }
-  return late;
+Exchange::Expected& Exchange::open_ticket(const std::string& id) {
+  const auto found = tickets_.find(id);
+  require<DeviceError>(
+      found != tickets_.end() && found->second.state == State::Open && Clock::now() < found->second.until,
+      "the server has made no such ticket, or it was used before, or its time is over");
+  return found->second;
 }
 
-// The connection is like a client's: a hello, but with a ticket; then the description, and the elements in pieces.
-void Host::give(const std::string& address, const std::string& ticket, TensorData data) {
-  require<DeviceError>(bool(settings_.dial), "this server connects to no other");
-  const std::unique_ptr<net::Connection> connection = settings_.dial(address);
-  Giving giving(*this, *connection);
+void Exchange::give(const std::string& address, const Ticket& ticket, const TensorData& data) {
+  require<DeviceError>(sends(), "this server connects to no other");
+  const std::unique_ptr<net::Connection> connection = dial_(address);
+  Watched watched(*this, *connection);
+  const std::string nonce = new_secret();
   wire::Writer out;
   begin(out, Frame::Hello);
   wire::write_header(out);
   out.whole(kProtocol);
-  wire::write_field(out, Hello{.token = settings_.token, .device = {}, .session = 0, .secret = {}, .ticket = ticket});
+  wire::write_field(out, Hello{.ticket = ticket.id, .nonce = nonce});
   connection->send(out.take());
+  // What the other server says, which is a refusal or a message of this kind.
+  std::optional<net::Message> message;
+  const auto received = [&](Frame wanted) {
+    message = connection->receive();
+    require<DeviceError>(message.has_value(), "the server ", address, " has closed the connection");
+    wire::Reader in(text("the server ", address), *message);
+    const auto type = static_cast<Frame>(in.byte());
+    if (type == Frame::Refusal) {
+      wire::read_header(in);
+      Refusal refusal;
+      wire::read_field(in, refusal);
+      raise(refusal.kind, text("the server ", address, ": ", refusal.sentence));
+    }
+    if (type != wanted) in.wrong("it does not answer like a server of Kiln");
+    return in;
+  };
+  Offer offer;
+  wire::Reader in = received(Frame::Offer);
+  wire::read_field(in, offer);
+  require<DeviceError>(is_same_secret(offer.proof, proof_of(ticket, "receives", nonce, offer.nonce)), "the server ",
+                       address, " has not made the ticket of this value: the value is not sent to it");
+  out.text(proof_of(ticket, "gives", nonce, offer.nonce));
   wire::write_desc(out, {data.shape(), data.dtype()});
   connection->send(out.take());
-  const auto bytes = std::as_const(data).bytes();
+  const auto bytes = data.bytes();
   for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
     connection->send(bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
-    giving.goes_on();
+    watched.goes_on();
   }
-  // The other server answers when it has all, or closes.
-  const std::optional<net::Message> answer = connection->receive();
-  require<DeviceError>(answer && answer->size() == 1, "the server ", address, " did not take the value");
+  (void)received(Frame::Ack);
 }
 
-void Host::receive_value(std::shared_ptr<net::Connection> connection, const std::string& ticket) {
-  std::optional<net::Message> message = connection->receive();
+void Exchange::receive(net::Connection& connection, const Hello& hello, std::atomic<bool>& proved) {
+  Expected expected;
+  {
+    const std::lock_guard lock(mutex_);
+    const Expected& open = open_ticket(hello.ticket);
+    expected = {open.ticket, open.session, open.desc, open.until};
+  }
+  const std::string nonce = new_secret();
+  wire::Writer out;
+  begin(out, Frame::Offer);
+  wire::write_field(out, Offer{nonce, proof_of(expected.ticket, "receives", hello.nonce, nonce)});
+  connection.send(out.take());
+  std::optional<net::Message> message = connection.receive();
   if (!message) return;
-  wire::Reader in(connection->peer(), *message);
-  const Desc desc = wire::read_desc(in);
-  const std::int64_t limit = settings_.limits.memory;
-  const std::int64_t whole = numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype));
-  require<MemoryError>(limit == 0 || whole <= limit, "a value of ", text_of_bytes(whole),
-                       " is more than a session may hold");
-  Arrival arrival(desc);
+  wire::Reader in(connection.peer(), *message);
+  require<DeviceError>(is_same_secret(in.text(128), proof_of(expected.ticket, "gives", hello.nonce, nonce)),
+                       "this server does not have the ticket's key: the client has not given it the ticket");
+  {
+    const std::lock_guard lock(mutex_);
+    open_ticket(hello.ticket).state = State::Coming;  // of two that have the key, one comes through
+  }
+  proved = true;
+  // From here on the ticket is used: where the value does not come, it has failed.
+  struct Unless {
+    Exchange& exchange;
+    const std::string& id;
+    bool came = false;
+    ~Unless() {
+      const std::lock_guard lock(exchange.mutex_);
+      if (!came) exchange.tickets_.erase(id);
+      exchange.changed_.notify_all();
+    }
+  } unless{*this, hello.ticket};
+  Watched watched(*this, connection);
+  if (wire::read_desc(in) != expected.desc) in.wrong("the value is another one than its ticket says");
+  Arrival arrival(expected.desc);
   while (!arrival.is_complete()) {
-    message = connection->receive();
+    message = connection.receive();
     if (!message) return;
     if (message->empty() || message->size() > arrival.left().size()) in.wrong("more bytes than the value has");
     arrival.came(*message);
+    watched.goes_on();
   }
   {
     const std::lock_guard lock(mutex_);
-    require<DeviceError>(given_.size() < kMostGiven, "too many values wait to be taken");
-    given_.insert_or_assign(ticket, Given{std::move(arrival).take(), Clock::now()});
-    changed_.notify_all();
+    const auto found = tickets_.find(hello.ticket);
+    if (found == tickets_.end()) return;  // its session has ended
+    found->second.data = std::move(arrival).take();
+    found->second.state = State::Here;
+    found->second.until = Clock::now() + seconds(kSecondsToTake);
+    unless.came = true;
   }
-  const std::byte done{1};
-  connection->send({&done, 1});
+  begin(out, Frame::Ack);
+  connection.send(out.take());
 }
 
-TensorData Host::take(const std::string& ticket) {
+TensorData Exchange::take(std::uint64_t session, const std::string& id) {
   std::unique_lock lock(mutex_);
-  const auto wait = std::chrono::duration<double>(kSecondsForValue);
-  const bool is_here = changed_.wait_for(lock, wait, [&] { return closing_ || given_.contains(ticket); });
-  require<DeviceError>(is_here && !closing_, "another server did not send the value within ", kSecondsForValue,
-                       " seconds");
-  return std::move(given_.extract(ticket).mapped().data);
+  const auto found = tickets_.find(id);
+  require<DeviceError>(found != tickets_.end() && found->second.session == session,
+                       "the session has no such ticket, or the value did not come in time");
+  const auto has_ended = [&] { return closing_ || !tickets_.contains(id) || tickets_.at(id).state == State::Here; };
+  changed_.wait(lock, has_ended);  // watch() ends it
+  require<DeviceError>(!closing_ && tickets_.contains(id), "another server did not send the value in time");
+  return std::move(tickets_.extract(id).mapped().data);
 }
 
-std::string prometheus_text(const HostCounters& counters) {
-  std::string out;
-  const auto head = [&](const char* name, const char* type, const char* help) {
-    out += text("# HELP kiln_host_", name, ' ', help, "\n# TYPE kiln_host_", name, ' ', type, '\n');
-  };
-  const auto single = [&](const char* name, const char* type, const char* help, auto value) {
-    head(name, type, help);
-    out += text("kiln_host_", name, ' ', value, '\n');
-  };
-  single("sessions", "gauge", "Sessions that there are.", counters.sessions.size());
-  single("sessions_opened_total", "counter", "Sessions so far.", counters.opened);
-  single("sessions_resumed_total", "counter", "Connections that went on with a session.", counters.resumed);
-  single("sessions_broken_total", "counter", "Sessions that ended because of what the client sent.", counters.broken);
-  single("connections_refused_total", "counter", "Connections with a wrong token, version or device.",
-         counters.refused);
-  const auto each = [&](const char* name, const char* type, const char* help, auto field) {
-    head(name, type, help);
-    for (const SessionRow& row : counters.sessions)
-      out += text("kiln_host_", name, "{session=\"", row.number, "\",device=\"", row.device, "\"} ", field(row), '\n');
-  };
-  each("session_connected", "gauge", "Whether the client is connected.",
-       [](const auto& r) { return int{r.connected}; });
-  each("session_compute_seconds_total", "counter", "Time spent on the client's work.",
-       [](const auto& r) { return r.seconds; });
-  each("session_tensors", "gauge", "Tensors held.", [](const auto& r) { return r.tensors; });
-  each("session_held_bytes", "gauge", "Bytes of these tensors.", [](const auto& r) { return r.bytes_held; });
-  each("session_calls_total", "counter", "Operations.", [](const auto& r) { return r.calls; });
-  each("session_received_bytes_total", "counter", "From the client.", [](const auto& r) { return r.bytes_in; });
-  each("session_sent_bytes_total", "counter", "To the client.", [](const auto& r) { return r.bytes_out; });
-  return out;
+Exchange::Tickets Exchange::take_out(const std::function<bool(const Expected&)>& is_over) {
+  Tickets over;
+  for (auto each = tickets_.begin(); each != tickets_.end();) {
+    const auto next = std::next(each);
+    if (is_over(each->second)) over.insert(tickets_.extract(each));
+    each = next;
+  }
+  if (!over.empty()) changed_.notify_all();
+  return over;
+}
+
+void Exchange::forget(std::uint64_t session) {
+  Tickets over;  // destroyed without the lock
+  const std::lock_guard lock(mutex_);
+  over = take_out([&](const Expected& each) { return each.session == session; });
+}
+
+void Exchange::watch() {
+  Tickets over;
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  over = take_out([&](const Expected& each) { return each.state != State::Coming && now >= each.until; });
+  for (Watched* const each : watched_)
+    if (now - each->last.load() > seconds(kSecondsOfSilence)) each->connection.close();
+}
+
+void Exchange::close() {
+  const std::lock_guard lock(mutex_);
+  closing_ = true;
+  for (Watched* const each : watched_) each->connection.close();
+  changed_.notify_all();
 }
 
 }  // namespace kiln::remote

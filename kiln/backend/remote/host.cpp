@@ -1,9 +1,8 @@
 #include "kiln/backend/remote/host.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
+#include "kiln/backend/remote/pace.hpp"
 #include "kiln/backend/remote/packing.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/wire/custom.hpp"
@@ -13,7 +12,6 @@ namespace kiln::remote {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr double kSecondsForHello = 10;
 constexpr std::size_t kMostClients = 1024;
 constexpr std::size_t kMostWaiting = 64 << 20;  // bytes for a client that reads slowly; then its session waits
 
@@ -32,7 +30,7 @@ void refuse(net::Connection& connection, const Refusal& refusal) {
 Outgoing goodbye(const Session& session, const Refusal& why) {
   wire::Writer out;
   begin(out, Frame::Goodbye);
-  wire::write_field(out, Progress{session.applied(), 0});
+  wire::write_field(out, Progress{0, session.applied(), 0});
   wire::write_field(out, why);
   return {.head = out.take()};
 }
@@ -40,15 +38,21 @@ Outgoing goodbye(const Session& session, const Refusal& why) {
 }  // namespace
 
 struct Host::Client {
-  std::shared_ptr<net::Connection> connection;
-  Clock::time_point since = Clock::now();
+  explicit Client(std::unique_ptr<net::Connection> from)
+      : connection(std::move(from)), host(connection->peer().substr(0, connection->peer().rfind(':'))) {}
+
+  const std::shared_ptr<net::Connection> connection;
+  const std::string host;  // the peer's address, without its port
+  const Clock::time_point since = Clock::now();
   std::atomic<bool> greeted{false}, done{false};
+  bool dropped = false;  // guarded by the host's mutex
   std::thread thread{};
 };
 
 struct Host::Kept {
-  Kept(std::uint64_t number, Device device, const std::string& peer, const SessionLimits& limits, Exchange& exchange)
-      : number(number), peer(peer), session(std::move(device), peer, limits, exchange) {}
+  Kept(std::uint64_t number, const Device& device, const std::string& peer, const SessionLimits& limits,
+       Exchange& exchange)
+      : number(number), peer(peer), session(number, device, peer, limits, exchange) {}
 
   const std::uint64_t number;
   const std::string secret = new_secret();
@@ -59,22 +63,25 @@ struct Host::Kept {
   std::shared_ptr<Outbox> outbox;
   Clock::time_point lost = Clock::now();
   std::atomic<bool> busy{false}, ended{false};
-  std::atomic<Clock::rep> last_work{Clock::now().time_since_epoch().count()};
+  std::atomic<Clock::time_point> last_work{Clock::now()};
 };
 
-Host::Host(std::vector<Device> devices, HostSettings settings)
-    : devices_(std::move(devices)), settings_(std::move(settings)) {
-  require<ArgumentError>(!devices_.empty(), "host: needs a device that it lends");
-  for (const Device& device : devices_) require<ArgumentError>(bool(device), "host: a device is empty");
+Host::Host(const std::vector<Device>& devices, HostSettings settings)
+    : settings_(std::move(settings)), exchange_(settings_.dial, settings_.ticket) {
+  require<ArgumentError>(!devices.empty(), "host: needs a device that it lends");
+  for (const Device& device : devices) {
+    require<ArgumentError>(bool(device), "host: a device is empty");
+    devices_.push_back(recordable(device));
+  }
   watcher_ = std::thread([this] { watch(); });
 }
 
 Host::~Host() {
+  exchange_.close();
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
     for (const auto& client : clients_) client->connection->close();
-    close_giving(true);
     changed_.notify_all();
   }
   watcher_.join();
@@ -82,11 +89,25 @@ Host::~Host() {
     if (client->thread.joinable()) client->thread.join();
 }
 
+/// Makes room among the connections that have not greeted, so that whoever opens many takes it from himself.
+void Host::drop_stranger() {
+  std::map<std::string_view, std::vector<Client*>> strangers;
+  std::size_t count = 0;
+  for (const auto& client : clients_)
+    if (!client->greeted && !client->done && !client->dropped) strangers[client->host].push_back(client.get()), ++count;
+  if (count < settings_.most_strangers) return;
+  const auto busiest = std::ranges::max_element(strangers, {}, [](const auto& each) { return each.second.size(); });
+  Client& oldest = *busiest->second.front();
+  oldest.dropped = true;
+  oldest.connection->close();
+  ++counters_.silent;
+}
+
 void Host::attach(std::unique_ptr<net::Connection> connection) {
   const std::lock_guard lock(mutex_);
   if (closing_ || clients_.size() >= kMostClients) return connection->close();
-  Client& client = *clients_.emplace_back(std::make_unique<Client>());
-  client.connection = std::move(connection);
+  drop_stranger();
+  Client& client = *clients_.emplace_back(std::make_unique<Client>(std::move(connection)));
   client.thread = std::thread([this, &client] {
     serve(client);
     client.done = true;
@@ -98,11 +119,13 @@ void Host::watch() {
   std::unique_lock lock(mutex_);
   while (!closing_) {
     changed_.wait_for(lock, std::chrono::milliseconds(100));
-    for (const auto& client : clients_)
-      if (!client->greeted && !client->done && seconds_since(client->since) > kSecondsForHello)
-        client->connection->close();
-    close_giving(false);
-    std::vector<TensorData> late = late_values();
+    for (const auto& client : clients_) {
+      if (client->greeted || client->done || client->dropped || seconds_since(client->since) < settings_.greeting)
+        continue;
+      client->dropped = true;
+      client->connection->close();
+      ++counters_.silent;
+    }
     std::vector<std::shared_ptr<Kept>> expired;
     for (auto each = sessions_.begin(); each != sessions_.end();) {
       const bool over = !each->second->connection && seconds_since(each->second->lost) > settings_.window;
@@ -116,10 +139,10 @@ void Host::watch() {
       each = next;
     }
     lock.unlock();
+    exchange_.watch();
     for (const auto& client : done) client->thread.join();
     done.clear();
     expired.clear();  // frees their tensors
-    late.clear();
     lock.lock();
   }
 }
@@ -134,14 +157,14 @@ const Device& Host::device_for(const std::string& name) const {
 }
 
 std::shared_ptr<Host::Kept> Host::kept_for(const Client& client, const Hello& hello) {
-  std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   require<DeviceError>(!counters_.draining && !closing_, "the server is being shut down and takes no more sessions");
   if (hello.session == 0) {
     require<DeviceError>(sessions_.size() < settings_.most_sessions, "the server has ", sessions_.size(),
                          " sessions, which is all that it takes: try again later");
     const std::uint64_t number = ++last_session_;
     auto kept = std::make_shared<Kept>(number, device_for(hello.device), client.connection->peer(), settings_.limits,
-                                       static_cast<Exchange&>(*this));
+                                       exchange_);
     kept->connection = client.connection;
     ++counters_.opened;
     return sessions_.emplace(number, kept).first->second;
@@ -154,6 +177,7 @@ std::shared_ptr<Host::Kept> Host::kept_for(const Client& client, const Hello& he
   const std::shared_ptr<Kept> kept = found->second;
   if (kept->connection) kept->connection->close();  // the one that the client has given up
   kept->connection = client.connection;
+  changed_.notify_all();
   return kept;
 }
 
@@ -170,17 +194,17 @@ std::shared_ptr<Host::Kept> Host::welcome(Client& client, std::span<const std::b
     Hello hello;
     wire::read_field(in, hello);
     in.finish();
-    require<DeviceError>(settings_.token.empty() || is_same_secret(hello.token, settings_.token),
+    const bool shows_token = hello.ticket.empty();
+    require<DeviceError>(!shows_token || settings_.token.empty() || is_same_secret(hello.token, settings_.token),
                          hello.token.empty() ? "the server asks for a token: set KILN_REMOTE_TOKEN"
                                              : "the server does not take this token");
     if (table != wire::table_fingerprint()) {
-      refusal.ops = own_ops();
+      if (shows_token) refusal.ops = own_ops();
       fail<DeviceError>("client and server are different versions of Kiln");
     }
+    if (!shows_token) return exchange_.receive(*client.connection, hello, client.greeted), nullptr;
     client.greeted = true;
-    if (!hello.ticket.empty()) return receive_value(client.connection, hello.ticket), nullptr;
-    const std::shared_ptr<Kept> kept = kept_for(client, hello);
-    return kept;
+    return kept_for(client, hello);
   } catch (...) {
     const Refusal why = told(std::current_exception());
     refusal.kind = why.kind;
@@ -217,8 +241,8 @@ void Host::serve(Client& client) {
 void Host::serve_session(Client& client, Kept& kept) {
   Session& session = kept.session;
   session.forget_told();
-  Welcome welcome{kept.number,          kept.secret, session.device().name(), session.applied(), settings_.window,
-                  bool(settings_.dial), {}};
+  Welcome welcome{kept.number,       kept.secret, session.device().name(), session.applied(), settings_.window,
+                  exchange_.sends(), {}};
   for (const wire::CustomClass& each : wire::custom_classes()) welcome.custom.push_back({each.name, each.fingerprint});
   wire::Writer out;
   begin(out, Frame::Welcome);
@@ -240,11 +264,10 @@ void Host::serve_session(Client& client, Kept& kept) {
     }
   } const leave{*client.connection, session};
   session.counters().connected = true;
-  const auto start = Clock::now();
-  double received = 0;
+  Pace pace(settings_.limits.bytes_per_second);
   for (;;) {
     std::size_t placed = 0;
-    std::optional<net::Message> message =
+    const std::optional<net::Message> message =
         client.connection->receive_to([&](std::span<const std::byte> begin, std::size_t length) {
           const std::span<std::byte> place = session.place_in(begin, length);
           placed = place.size();
@@ -252,33 +275,42 @@ void Host::serve_session(Client& client, Kept& kept) {
         });
     if (!message) return;
     kept.busy = true;
-    const std::size_t size = message->size() + placed;
-    session.counters().bytes_in += static_cast<std::int64_t>(size);
-    received += static_cast<double>(size);
-    if (session.packs()) outbox->pack();
-    const auto type = message->empty() ? Frame::Goodbye : static_cast<Frame>(message->front());
-    if (type == Frame::Bye) return end_session(kept.number);
-    try {
-      if (type == Frame::Packed) message = unpacked(*message, kMostBytes);
-      const bool is_work = !message->empty() && static_cast<Frame>(message->front()) == Frame::Work;
-      require<DataError>(is_work && size <= kMostBytes, "the client sends what is no frame");
-      session.apply(std::span(*message).subspan(1), placed, [&](Outgoing each) { outbox->post(std::move(each)); });
-    } catch (...) {
-      outbox->post(goodbye(session, told(std::current_exception())));
-      outbox->close(1);
-      {
-        const std::lock_guard lock(mutex_);
-        ++counters_.broken;
-      }
-      return end_session(kept.number);
-    }
+    if (!apply(kept, *outbox, *message, placed)) return end_session(kept.number);
     kept.busy = false;
-    kept.last_work = Clock::now().time_since_epoch().count();
-    if (const double rate = settings_.limits.bytes_per_second; rate > 0) {
-      const double ahead = received / rate - seconds_since(start);
-      if (ahead > 0) std::this_thread::sleep_for(std::chrono::duration<double>(std::min(ahead, 1.0)));
-    }
+    kept.last_work = Clock::now();
+    wait_for_rate(client, kept, pace.next(message->size() + placed, Clock::now()));
   }
+}
+
+bool Host::apply(Kept& kept, Outbox& outbox, const net::Message& message, std::size_t placed) {
+  Session& session = kept.session;
+  const std::size_t size = message.size() + placed;
+  session.counters().bytes_in += static_cast<std::int64_t>(size);
+  const auto type = message.empty() ? Frame::Goodbye : static_cast<Frame>(message.front());
+  if (type == Frame::Bye) return false;
+  if (type == Frame::Hello) return true;  // it came twice
+  try {
+    net::Message whole;
+    std::span<const std::byte> frame = message;
+    if (type == Frame::Packed) frame = whole = unpacked(message, kMostBytes);
+    const bool is_work = !frame.empty() && static_cast<Frame>(frame.front()) == Frame::Work;
+    require<DataError>(is_work && size <= kMostBytes, "the client sends what is no frame");
+    session.apply(frame.subspan(1), placed, [&](Outgoing each) { outbox.post(std::move(each)); });
+    if (session.packs()) outbox.pack();
+    return true;
+  } catch (const IoError&) {
+    throw;  // the connection is to blame, and is closed; the session waits for another one
+  } catch (...) { outbox.post(goodbye(session, told(std::current_exception()))); }
+  outbox.close(1);
+  const std::lock_guard lock(mutex_);
+  ++counters_.broken;
+  return false;
+}
+
+void Host::wait_for_rate(const Client& client, const Kept& kept, Clock::time_point until) {
+  if (until <= Clock::now()) return;
+  std::unique_lock lock(mutex_);
+  changed_.wait_until(lock, until, [&] { return closing_ || kept.ended || kept.connection != client.connection; });
 }
 
 void Host::end_session(std::uint64_t number) {
@@ -295,12 +327,9 @@ void Host::drain(double seconds) {
   const auto start = Clock::now();
   std::unique_lock lock(mutex_);
   counters_.draining = true;
-  const auto is_idle = [](const std::shared_ptr<Kept>& kept) {
-    const Clock::time_point last{Clock::duration(kept->last_work.load())};
-    return !kept->busy && seconds_since(last) > 0.1;
-  };
+  const auto is_idle = [](const Kept& kept) { return !kept.busy && seconds_since(kept.last_work) > 0.1; };
   while (seconds_since(start) < seconds && !std::ranges::all_of(sessions_, [&](const auto& each) {
-           return !each.second->connection || is_idle(each.second);
+           return !each.second->connection || is_idle(*each.second);
          }))
     changed_.wait_for(lock, std::chrono::milliseconds(20));
   struct Open {
@@ -316,6 +345,7 @@ void Host::drain(double seconds) {
     if (kept->outbox)  // a client that reads slowly gets no goodbye
       (void)kept->outbox->try_post(goodbye(kept->session, {ErrorKind::Device, "the server was shut down", {}}));
   }
+  changed_.notify_all();
   lock.unlock();
   const auto last = Clock::now();
   for (const Open& each : open) {

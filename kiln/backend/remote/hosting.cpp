@@ -9,28 +9,6 @@ namespace kiln {
 namespace {
 
 using remote::HostCounters;
-using remote::SessionRow;
-
-std::string page_of(const HostCounters& counters) {
-  std::string out =
-      "<!doctype html><meta charset=utf-8><meta http-equiv=refresh content=2><title>Kiln: lent devices</title>"
-      "<style>body{font:14px sans-serif;margin:2em}table{border-collapse:collapse}td,th{padding:.3em "
-      ".8em;text-align:right;"
-      "border-bottom:1px solid #ccc}</style><h1>Lent devices</h1>";
-  out += text("<p>", counters.sessions.size(), " sessions now, ", counters.opened, " so far; ", counters.resumed,
-              " reconnections, ", counters.refused, " refused, ", counters.broken, " broken",
-              counters.draining ? "; draining" : "",
-              "</p><table><tr><th>session<th>client<th>device<th>connected<th>tensors<th>memory<th>operations<th>per "
-              "second<th>seconds<th>received<th>sent</tr>");
-  for (const SessionRow& row : counters.sessions) {
-    const double rate = row.seconds > 0 ? static_cast<double>(row.calls) / row.seconds : 0;
-    out += text("<tr><td>", row.number, "<td>", row.peer, "<td>", row.device, "<td>", row.connected ? "yes" : "no",
-                "<td>", row.tensors, "<td>", text_of_bytes(row.bytes_held), "<td>", row.calls, "<td>",
-                static_cast<std::int64_t>(rate), "<td>", row.seconds, "<td>", text_of_bytes(row.bytes_in), "<td>",
-                text_of_bytes(row.bytes_out), "</tr>");
-  }
-  return out + "</table>";
-}
 
 class WebHosting final : public Hosting {
  public:

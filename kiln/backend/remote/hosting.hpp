@@ -1,4 +1,4 @@
-// One line that lends a device to programs on other machines, over WebSockets.
+// host() lends a device to programs on other machines, over WebSockets, in one line.
 //
 //   const auto running = host(Device::best(), {.port = 3000, .token = "..."});
 //   running->wait();
@@ -21,12 +21,12 @@ struct HostOptions {
   double window = 60;                 // seconds for which a session waits for a client that lost its connection
   std::size_t most_sessions = 64;
   remote::SessionLimits limits{};  // of each session
-  /// Whether clients may send tensors from here to other servers. It lets them make this machine connect to others.
+  /// This says whether clients may send tensors from here to other servers. It lets them make this machine connect to others.
   bool sends_to_servers = false;
 };
 
-/// A server that runs until it is destroyed. "/" is a page of its sessions, "/metrics" the same for Prometheus; with a token
-/// both want "?token=...".
+/// Hosting is a server that runs until it is destroyed. "/" is a page of its sessions, "/metrics" the same for
+/// Prometheus; with a token both want "?token=...".
 class Hosting {
  public:
   virtual ~Hosting() = default;

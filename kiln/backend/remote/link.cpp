@@ -175,6 +175,7 @@ Ref<Request> Link::pending(std::uint64_t number) {
 void Link::receive_all(std::shared_ptr<net::Connection> connection) {
   while (connection) {
     try {
+      sequence_ = 0;
       for (;;) {
         Ref<Request> request;
         std::span<std::byte> place;
@@ -205,7 +206,8 @@ std::span<std::byte> Link::place_in(std::span<const std::byte> begin, std::size_
   try {
     wire::Reader in("", begin);
     if (static_cast<Frame>(in.byte()) != Frame::Piece) return {};
-    in.whole(), in.whole();  // Progress
+    Progress progress;
+    wire::read_field(in, progress);
     request = pending(in.whole());
     const std::uint64_t value = in.whole(), count = in.whole();
     const bool is_rest = count == length - (begin.size() - in.left());
@@ -216,8 +218,15 @@ std::span<std::byte> Link::place_in(std::span<const std::byte> begin, std::size_
 void Link::receive(std::span<const std::byte> message, std::size_t placed) {
   wire::Reader in(text("the server ", peer_), message);
   const auto type = static_cast<Frame>(in.byte());
-  const std::uint64_t applied = in.whole(), settled = in.whole();
-  outbox_.confirm(applied);
+  if (type == Frame::Welcome) return;  // it came twice
+  Progress progress;
+  wire::read_field(in, progress);
+  if (type != Frame::Goodbye) {
+    if (progress.sequence <= sequence_) return;  // it came twice
+    // What the network has lost is asked for again, over another connection.
+    require<IoError>(progress.sequence == ++sequence_, peer_, ": a message is missing");
+  }
+  outbox_.confirm(progress.applied);
   if (const double rate = may_pack_ ? outbox_.rate() : 0; rate > 0) {
     may_pack_ = false;
     if (rate < kPackedRate) pack();
@@ -256,7 +265,8 @@ void Link::receive(std::span<const std::byte> message, std::size_t placed) {
     }
     default: in.wrong("a frame of kind ", static_cast<int>(type));
   }
-  if (settled > settled_.load(std::memory_order_relaxed)) settled_.store(settled, std::memory_order_release);
+  if (progress.settled > settled_.load(std::memory_order_relaxed))
+    settled_.store(progress.settled, std::memory_order_release);
 }
 
 Ref<Failure> Link::read_roots(wire::Reader& in, const Ref<Requester>& requester) {

@@ -107,6 +107,7 @@ class Link {
   std::atomic<std::uint64_t> settled_{0}, received_{0};
   std::atomic<int> reconnections_{0};
   bool may_pack_ = false;  // of the receiver: it is to be found out whether that pays
+  std::uint64_t sequence_ = 0;  // of the last message of this connection; the receiver's
 
   mutable std::mutex mutex_;  // guards the members below
   std::shared_ptr<net::Connection> connection_;

@@ -1,11 +1,21 @@
 #include "kiln/backend/remote/protocol.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
+
+std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
+
+std::int64_t bytes_of(std::span<const Desc> all) {
+  std::int64_t sum = 0;
+  for (const Desc& desc : all)
+    if (__builtin_add_overflow(sum, bytes_of(desc), &sum)) return std::numeric_limits<std::int64_t>::max();
+  return sum;
+}
 
 Refusal told(const std::exception_ptr& error) {
   try {
@@ -17,6 +27,13 @@ Refusal told(const std::exception_ptr& error) {
   } catch (const std::exception& other) { return {ErrorKind::Device, other.what(), {}}; } catch (...) {
     return {ErrorKind::Device, "an error of an unknown type", {}};
   }
+}
+
+std::string proof_of(const Ticket& ticket, std::string_view role, std::string_view giver_nonce,
+                     std::string_view receiver_nonce) {
+  const std::string said = text(role, '\n', ticket.id, '\n', giver_nonce, '\n', receiver_nonce);
+  const net::Digest digest = net::hmac_sha256(std::as_bytes(std::span(ticket.key)), std::as_bytes(std::span(said)));
+  return net::base64(digest);
 }
 
 std::vector<KnownOp> own_ops() {

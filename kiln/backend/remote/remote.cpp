@@ -5,7 +5,6 @@
 #include "kiln/backend/capture/body.hpp"
 #include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/core/error/called_as.hpp"
-#include "kiln/ops/devices.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/wire/custom.hpp"
@@ -57,7 +56,6 @@ std::optional<Values> replay_there(const Graph& graph, Inputs inputs, const Repl
 Remote::Remote(Dial dial, ClientSettings settings) : link_(Link::open(std::move(dial), std::move(settings))) {
   name_ = text("remote:", link_->peer());
   register_graph_runner(&replay_there);
-  register_mover(&Remote::move);
 }
 Remote::~Remote() { link_->close(); }
 
@@ -244,10 +242,10 @@ Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writ
   return request;
 }
 
-void Remote::tell(Entry entry, std::int64_t number) {
+void Remote::tell(Entry entry, FunctionRef<void(wire::Writer&)> more) {
   const auto lock = writing();
   begin(out_, entry);
-  if (number >= 0) out_.integer(number);
+  more(out_);
   send_entries();
 }
 
@@ -297,6 +295,9 @@ std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
   out_.whole(++last_program_);
   out_.whole(bytes.size());
   out_.bytes(bytes);
+  const std::vector<Desc> gives = graph.outputs();
+  out_.whole(gives.size());
+  for (const Desc& desc : gives) wire::write_desc(out_, desc);
   write_list(body->constants);
   programs_.push_back({life, last_program_});
   return last_program_;
@@ -322,42 +323,90 @@ std::optional<Values> Remote::replay(const Graph& graph, Inputs inputs, const Re
   return outputs;
 }
 
-Value Remote::move(const Value& value, const Device& to) {
-  auto* const here = value.node() ? dynamic_cast<Remote*>(&value.device().backend()) : nullptr;
+/// A value that goes from one server to another.
+class Remote::Sent final : public PendingMove {
+ public:
+  Sent(Value value, Device to, std::string ticket, Ref<Request> given)
+      : value_(std::move(value)), to_(std::move(to)), ticket_(std::move(ticket)), given_(std::move(given)) {}
+  bool ready() const override { return given_->ready(); }
+  Value take() override {
+    const Ref<Failure> refused = attempt([&] { given_->wait(); });
+    if (!refused) return static_cast<Remote&>(to_.backend()).take(value_.node()->desc, ticket_, to_);
+    // They cannot reach each other, or the value has failed, of which the read tells.
+    return Value(to_.backend().upload(value_.device().backend().download(value_), to_));
+  }
+
+ private:
+  const Value value_;
+  const Device to_;
+  const std::string ticket_;
+  const Ref<Request> given_;
+};
+
+Ref<PendingMove> Remote::start_move(const Value& value, const Device& to) {
+  auto* const here = dynamic_cast<Remote*>(&value.device().backend());
   auto* const there = dynamic_cast<Remote*>(&to.backend());
   if (!here || !there || !here->link_->welcome().sends_to_servers) return {};
   if (there->link_->stays_here() && !here->link_->stays_here()) return {};
   throw_if_failed(value);
-  const std::string ticket = new_secret(), address = there->link_->address();
+  Ticket ticket;
   const Ref<Failure> refused = attempt([&] {
-    here->ask(Entry::Give, {&value, 1},
-              [&](wire::Writer& out) {
-                out.text(address);
-                out.text(ticket);
-              })
-        ->wait();
+    wire::Writer expected;
+    wire::write_desc(expected, value.node()->desc);
+    const std::vector<std::byte> bytes = expected.take();
+    ticket = there->ask_for<Ticket>(Entry::Expect, {}, [&](wire::Writer& out) {
+      out.whole(bytes.size());
+      out.bytes(bytes);
+    });
   });
-  if (refused) return {};  // they cannot reach each other, or the value has failed: the usual way tells
-  const Desc desc = value.node()->desc;
-  Value result(make_ref<Node>(desc, to));
-  const auto lock = there->writing();
-  begin(there->out_, Entry::Take);
-  wire::write_desc(there->out_, desc);
-  there->out_.text(ticket);
-  there->hold(*result.node());
-  there->send_entries();  // that server keeps the value only for some minutes
+  if (refused) return {};  // the other server takes no values of that size: the usual way tells
+  Ref<Request> given = here->ask(Entry::Give, {&value, 1}, [&](wire::Writer& out) {
+    out.text(there->link_->address());
+    wire::write_field(out, ticket);
+  });
+  return make_ref<Sent>(value.detach(), to, std::move(ticket.id), std::move(given));
+}
+
+Value Remote::take(const Desc& desc, const std::string& ticket, const Device& device) {
+  Value result(make_ref<Node>(desc, device));
+  const auto lock = writing();
+  begin(out_, Entry::Take);
+  wire::write_desc(out_, desc);
+  out_.text(ticket);
+  hold(*result.node());
+  send_entries();  // that server keeps the value only for some minutes
   return result;
 }
 
-MemoryStatistics Remote::memory() const {
-  const std::vector<std::byte> bytes = const_cast<Remote*>(this)->ask(Entry::Memory)->answer();
+template <class Answer>
+Answer Remote::ask_for(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more) {
+  const std::vector<std::byte> bytes = ask(entry, values, more)->answer();
   wire::Reader in(name_, bytes);
-  MemoryStatistics memory;
-  wire::read_field(in, memory);
-  return memory;
+  Answer answer;
+  wire::read_field(in, answer);
+  return answer;
 }
 
-void Remote::set_memory_limit(std::int64_t bytes) { tell(Entry::SetLimit, bytes); }
+MemoryStatistics Remote::memory() const {
+  return const_cast<Remote*>(this)->ask_for<MemoryStatistics>(Entry::Memory, {}, [](wire::Writer&) {});
+}
+
+std::uint64_t Remote::start_recording() {
+  const std::uint64_t recording = link_->next_request();
+  tell(Entry::Record, [&](wire::Writer& out) { out.whole(recording); });
+  return recording;
+}
+std::vector<ProfileRow> Remote::recorded(std::uint64_t recording) {
+  return ask_for<std::vector<ProfileRow>>(Entry::Recorded, {}, [&](wire::Writer& out) { out.whole(recording); });
+}
+void Remote::stop_recording(std::uint64_t recording) noexcept {
+  const Ref<Failure> lost =
+      attempt([&] { tell(Entry::StopRecording, [&](wire::Writer& out) { out.whole(recording); }); });
+}
+
+void Remote::set_memory_limit(std::int64_t bytes) {
+  tell(Entry::SetLimit, [&](wire::Writer& out) { out.integer(bytes); });
+}
 void Remote::reset_memory_peak() { tell(Entry::ResetPeak); }
 void Remote::release_memory() { tell(Entry::ReleaseMemory); }
 

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "kiln/backend/capture/graph.hpp"
+#include "kiln/backend/inspect/recorded.hpp"
 #include "kiln/backend/remote/call_form.hpp"
 #include "kiln/backend/remote/link.hpp"
 #include "kiln/ops/leaf_backend.hpp"
+#include "kiln/ops/move.hpp"
 
 namespace kiln::remote {
 
@@ -19,7 +21,7 @@ struct ClientCounters {
   int reconnections = 0;
 };
 
-class Remote final : public LeafBackend {
+class Remote final : public LeafBackend, public RecordsElsewhere {
  public:
   /// Connects, by `dial`, which is called again where the connection is lost. Throws DeviceError where the server refuses.
   explicit Remote(Dial dial, ClientSettings settings = {});
@@ -39,14 +41,19 @@ class Remote final : public LeafBackend {
   void set_memory_limit(std::int64_t bytes) override;
   void reset_memory_peak() override;
   void release_memory() override;
+  std::uint64_t start_recording() override;
+  std::vector<ProfileRow> recorded(std::uint64_t recording) override;
+  void stop_recording(std::uint64_t recording) noexcept override;
 
   /// Runs a graph that the server keeps, by its number: it is sent once. Empty where it cannot be sent.
   std::optional<Values> replay(const Graph& graph, Inputs inputs, const ReplayOptions& options);
-  /// Sends a value from this device's server to that of another, and returns it there; empty where these servers cannot.
-  static Value move(const Value& value, const Device& to);
+  /// Starts to send a value from a server to another; null where these cannot.
+  static Ref<PendingMove> start_move(const Value& value, const Device& to);
 
   /// Ends the session: its tensors are lost. For the end of a program, where the device itself is never destroyed.
   void leave() { link_->close(); }
+  /// Whether the session has ended, so that its tensors are lost.
+  bool is_lost() const { return link_->is_lost(); }
 
   ClientCounters counters() const;
   /// The server's name for the device that it lends: "cpu".
@@ -54,6 +61,7 @@ class Remote final : public LeafBackend {
 
  private:
   class Handle;
+  class Sent;
   static constexpr std::size_t kFrame = 8 << 10;     // bytes of calls that are sent together
   static constexpr std::size_t kMostPrograms = 256;  // that the server keeps; the oldest goes
   struct SentProgram {
@@ -75,9 +83,13 @@ class Remote final : public LeafBackend {
   void send_entries();
   void run_on_host(const op::Op& op, Call call);
   /// Sends an entry without an answer.
-  void tell(Entry entry, std::int64_t number = -1);
+  void tell(Entry entry, FunctionRef<void(wire::Writer&)> more = [](wire::Writer&) {});
+  /// The value that another server sends with that ticket.
+  Value take(const Desc& desc, const std::string& ticket, const Device& device);
   /// Sends an entry and returns the request for its answer.
   Ref<Request> ask(Entry entry, Inputs values = {}, FunctionRef<void(wire::Writer&)> more = [](wire::Writer&) {});
+  template <class Answer>
+  Answer ask_for(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more);
   /// The number of a program, which is written first where the server does not have it; empty where it cannot be sent.
   std::optional<std::uint64_t> written_program(const Graph& graph);
 

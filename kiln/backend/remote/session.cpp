@@ -1,53 +1,20 @@
+// This file reads frames and their entries: values that come, go and are asked for. session_calls.cpp has what computes,
+// session_answers.cpp what the client is told.
 #include "kiln/backend/remote/session.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
-#include <functional>
-#include <limits>
-#include <mutex>
-#include <set>
 
-#include "kiln/core/error/called_as.hpp"
+#include "kiln/backend/inspect/profile_log.hpp"
 #include "kiln/core/error/shown.hpp"
-#include "kiln/ops/expand.hpp"
-#include "kiln/wire/call.hpp"
+#include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
-namespace {
 
-/// Whether the results may take memory of their own: those of most views share an operand's. An expanded tensor counts whole,
-/// as whatever reads it may have to copy it.
-bool takes_memory(const op::Op& op, bool of_view) {
-  if (!is_view(op)) return true;
-  return std::holds_alternative<op::Expand>(op.is) || (of_view && std::holds_alternative<op::Reshape>(op.is));
-}
-
-/// The name with the life of this program: calls that wait in the device name it, and may outlive the session. Null where clients
-/// have named too many; errors then have the operation's own name.
-const char* lasting(const std::string& name) {
-  constexpr std::size_t kMost = 1 << 16;
-  static std::mutex mutex;
-  static auto* const all = new std::set<std::string>;  // never destroyed
-  if (name.empty()) return nullptr;
-  const std::lock_guard lock(mutex);
-  if (const auto known = all->find(name); known != all->end()) return known->c_str();
-  return all->size() < kMost ? all->insert(name).first->c_str() : nullptr;
-}
-
-}  // namespace
-
-std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
-
-std::int64_t bytes_of(std::span<const Desc> all) {
-  std::int64_t sum = 0;
-  for (const Desc& desc : all)
-    if (__builtin_add_overflow(sum, bytes_of(desc), &sum)) return std::numeric_limits<std::int64_t>::max();
-  return sum;
-}
-
-Session::Session(Device device, std::string peer, const SessionLimits& limits, Exchange& exchange)
-    : device_(std::move(device)),
+Session::Session(std::uint64_t number, Device device, const std::string& peer, const SessionLimits& limits,
+                 Exchange& exchange)
+    : number_(number),
+      device_(std::move(device)),
       limits_(limits),
       exchange_(exchange),
       reader_(text("the client ", peer)),
@@ -55,10 +22,11 @@ Session::Session(Device device, std::string peer, const SessionLimits& limits, E
 
 Session::~Session() {
   values_.clear();
+  exchange_.forget(number_);
   const Ref<Failure> of_the_rest = attempt([&] { device_.flush(); });
   const RequestedBy asking(requester_);
-  const Ref<Failure> untold =
-      attempt([&] { device_.sync(); });  // takes back the errors that the client did not ask for
+  // This takes back the errors that the client did not ask for.
+  const Ref<Failure> untold = attempt([&] { device_.sync(); });
 }
 
 void Session::leave() {
@@ -83,15 +51,17 @@ void Session::apply(std::span<const std::byte> frame, std::size_t placed, Post p
   reader_.open(frame);
   const std::uint64_t number = reader_.whole();
   if (number <= applied()) return;  // sent again after a lost connection
-  if (number != applied() + 1) reader_.wrong("frame ", number, " follows frame ", applied());
+  require<IoError>(number == applied() + 1, reader_.source(), ": frame ", number, " follows frame ", applied());
   post_ = &post;
   placed_ = placed;
   const RequestedBy asking(requester_);
+  records_.emplace(logs_);
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
   struct Leave {
     Session& session;
     ~Leave() {
       session.scope_.reset();
+      session.records_.reset();
       session.post_ = nullptr;
     }
   } const leave{*this};
@@ -109,6 +79,7 @@ void Session::apply(std::span<const std::byte> frame, std::size_t placed, Post p
 }
 
 void Session::forget_told() {
+  sequence_ = 0;
   for (ToldRoot& root : roots_) root.told = false;
   unsettled_.clear();
   for (const auto& [number, held] : values_) unsettled_.push_back(number);
@@ -122,27 +93,35 @@ void Session::apply_entry(std::uint64_t code) {
     return call(forms_[static_cast<std::size_t>(code - kFirstForm)]);
   }
   const auto entry = static_cast<Entry>(code);
-  // A client that was cut off within an upload asks again what it had asked before.
-  const bool asks = entry == Entry::Read || entry == Entry::Sync || entry == Entry::Memory || entry == Entry::Give;
-  if (arriving_ && entry != Entry::Piece && !asks) reader_.wrong("an upload is not complete");
   switch (entry) {
-    case Entry::Form: {
-      if (forms_.size() == kMostForms) reader_.wrong("more than ", kMostForms, " forms");
-      CallForm form = read_form(reader_);
-      if (needs_ranks(form.op))
-        reader_.wrong(op::display_name(form.op), ": ranks do not work together through a server");
-      const char* const function = lasting(form.function);
-      forms_.push_back({std::move(form), function});
-      return;
-    }
-    case Entry::ForgetForms: return forms_.clear();
-    case Entry::Free: return free_value(next_ - reader_.whole());
-    case Entry::Upload: return receive_upload();
+    case Entry::Read:
+    case Entry::Sync:
+    case Entry::Memory:
+    case Entry::Give:
+    case Entry::Expect:
+    case Entry::Recorded:
+      // They may stand within an upload: a client that was cut off there asks again what it had asked before.
+      return apply_request(entry);
     case Entry::Piece: {
       const std::uint64_t count = reader_.whole();
       if (count == 0) reader_.wrong("a piece without bytes");
       return receive_piece(static_cast<std::size_t>(count));
     }
+    default:
+      if (arriving_) reader_.wrong("an upload is not complete");
+      return apply_order(entry);
+  }
+}
+
+void Session::apply_order(Entry entry) {
+  Backend& backend = device_.backend();
+  // Errors of values are told by settle(), those of the whole device by the next Sync.
+  const auto tried = [&](auto&& order) { const Ref<Failure> failure = attempt(order); };
+  switch (entry) {
+    case Entry::Form: return receive_form();
+    case Entry::ForgetForms: return forms_.clear();
+    case Entry::Free: return free_value(next_ - reader_.whole());
+    case Entry::Upload: return receive_upload();
     case Entry::Causes: return set_causes(list_of_values());
     case Entry::Program: return define_program();
     case Entry::DropProgram: {
@@ -152,67 +131,106 @@ void Session::apply_entry(std::uint64_t code) {
     }
     case Entry::Replay: return replay();
     case Entry::Take: return take();
-    default: return apply_ask(entry);
-  }
-}
-
-void Session::apply_ask(Entry entry) {
-  Backend& backend = device_.backend();
-  switch (entry) {
     case Entry::RunPending: {
       const Values values = list_of_values();
-      const Ref<Failure> of_values = attempt([&] { backend.run_pending(values); });  // the client is told by settle()
-      return;
+      return tried([&] { backend.run_pending(values); });
     }
-    case Entry::Flush: return backend.flush();
+    case Entry::Flush: return tried([&] { backend.flush(); });
     case Entry::Pack: packs_ = true; return;
-    case Entry::Read: {
-      const std::uint64_t request = reader_.whole();
-      Values values;  // by their own numbers: a request may come again, after later work
-      for (std::size_t count = reader_.length(reader_.left(), "values"); count > 0; --count)
-        values.push_back(value_of(reader_.whole()));
-      return read_values(request, values);
-    }
-    case Entry::Sync: return synchronize(reader_.whole());
-    case Entry::Memory: {
-      MemoryStatistics memory = backend.memory();
-      if (memory_limit_) memory.limit = memory_limit_;
-      return answer(reader_.whole(), [&](wire::Writer& out) { wire::write_field(out, memory); });
-    }
     case Entry::SetLimit: {
       const std::int64_t wanted = reader_.integer();
       if (wanted < 1) reader_.wrong("a limit of ", wanted, " bytes");
       memory_limit_ = limits_.memory ? std::min(limits_.memory, wanted) : wanted;
       return;
     }
-    case Entry::ResetPeak: return backend.reset_memory_peak();
-    case Entry::ReleaseMemory: return backend.release_memory();
-    case Entry::Give: return give(reader_.whole());
+    case Entry::ResetPeak: return tried([&] { backend.reset_memory_peak(); });
+    case Entry::ReleaseMemory: return tried([&] { backend.release_memory(); });
+    case Entry::Record: return record(reader_.whole());
+    case Entry::StopRecording: {
+      const auto found = std::ranges::find(recordings_, reader_.whole());
+      if (found == recordings_.end()) return;  // it was one too many
+      logs_.erase(logs_.begin() + (found - recordings_.begin()));
+      recordings_.erase(found);
+      records_.emplace(logs_);
+      return;
+    }
     default: reader_.wrong("there is no entry ", static_cast<int>(entry));
   }
 }
 
-void Session::synchronize(std::uint64_t request) {
-  constexpr std::size_t kMostFailed = 64;
-  // Errors are thrown once, so that those of an answer that was lost are kept.
-  const auto lost = std::ranges::find(failed_syncs_, request, [](const auto& each) { return each.first; });
-  if (lost != failed_syncs_.end()) return answer_failed(request, *lost->second);
-  Backend& backend = device_.backend();
-  backend.flush();
-  settle();  // what the client is told of now, sync() need not throw
-  const Ref<Failure> failure = attempt([&] { backend.sync(); });
-  settle();
-  if (!failure) return answer(request);
-  if (failed_syncs_.size() == kMostFailed) failed_syncs_.pop_front();
-  failed_syncs_.emplace_back(request, failure);
-  answer_failed(request, *failure);
+void Session::apply_request(Entry entry) {
+  const std::uint64_t request = reader_.whole();
+  // What is read comes first: where that throws, nobody knows where the next entry begins.
+  switch (entry) {
+    case Entry::Read: {
+      Values values;  // by their own numbers: a request may come again, after later work
+      for (std::size_t count = reader_.length(reader_.left(), "values"); count > 0; --count)
+        values.push_back(held_of(reader_.whole()).value);
+      return answer_by(request, [&] { send_values(request, values); });
+    }
+    case Entry::Sync: return answer_by(request, [&] { synchronize(request); });
+    case Entry::Memory:
+      return answer_by(request, [&] {
+        MemoryStatistics memory = device_.backend().memory();
+        if (memory_limit_) memory.limit = memory_limit_;
+        answer(request, memory);
+      });
+    case Entry::Expect: {
+      wire::Reader in(reader_.source(), reader_.bytes(reader_.length(reader_.left(), "bytes")));
+      const Desc desc = wire::read_desc(in);
+      return answer_by(request, [&] { answer(request, exchange_.expect(number_, desc, memory_limit_)); });
+    }
+    case Entry::Give: {
+      const Value value = held_of(reader_.whole()).value;
+      const std::string address(reader_.text(256));
+      Ticket ticket;
+      wire::read_field(reader_, ticket);
+      return answer_by(request, [&] {
+        exchange_.give(address, ticket, device_.backend().download(value));
+        settle();
+        answer(request);
+      });
+    }
+    default: {  // Recorded
+      const std::uint64_t number = reader_.whole();
+      return answer_by(request, [&] { answer(request, recorded(number)); });
+    }
+  }
 }
 
-const Session::Held& Session::held_of(std::uint64_t number) const {
-  if (arriving_ && number == next_ - 1) reader_.wrong("value ", number, " has not arrived yet");
+void Session::answer_by(std::uint64_t request, FunctionRef<void()> body) {
+  const Ref<Failure> failure = attempt(body);
+  if (failure) answer_failed(request, *failure);
+}
+
+std::vector<ProfileRow> Session::recorded(std::uint64_t number) const {
+  constexpr std::size_t kMostRows = 10'000;
+  const auto found = std::ranges::find(recordings_, number);
+  require<DeviceError>(found != recordings_.end(), "the server has no such profile any more");
+  std::vector<ProfileRow> rows =
+      slowest_first(logs_[static_cast<std::size_t>(found - recordings_.begin())]->contents().rows);
+  rows.resize(std::min(rows.size(), kMostRows));
+  return rows;
+}
+
+void Session::record(std::uint64_t number) {
+  constexpr std::size_t kMost = 16;
+  if (logs_.size() == kMost) recordings_.erase(recordings_.begin()), logs_.erase(logs_.begin());
+  recordings_.push_back(number);
+  logs_.push_back(std::make_shared<ProfileLog>(ProfileOptions{.most_events = 0, .most_rows = 10'000}));
+  records_.emplace(logs_);
+}
+
+const Session::Held& Session::held_of(std::uint64_t number) {
   const auto found = values_.find(number);
-  if (found == values_.end()) reader_.wrong("there is no value ", number, ": it was freed, or never made");
-  return found->second;
+  const bool is_arriving = arriving_ && number == next_ - 1;
+  if (found != values_.end() && !is_arriving) return found->second;
+  missing_.value =
+      failed_value({}, attempt([&] {
+                     reader_.wrong(is_arriving ? text("value ", number, " has not arrived yet")
+                                               : text("there is no value ", number, ": it was freed, or never made"));
+                   }));
+  return missing_;
 }
 
 Values Session::list_of_values() {
@@ -222,9 +240,16 @@ Values Session::list_of_values() {
   return values;
 }
 
+Value Session::failed_value(const Desc& desc, Ref<Failure> failure) const {
+  Value value(make_ref<Node>(desc, device_));
+  value.node()->storage = std::move(failure);
+  return value;
+}
+
 void Session::hold(Value value, std::int64_t bytes, bool is_view) {
-  if (limits_.tensors && values_.size() >= limits_.tensors)
-    reader_.wrong("more than ", limits_.tensors, " tensors, which is what the server allows");
+  // Values beyond the limit have failed (over_limit), and take little.
+  if (limits_.tensors && values_.size() / 16 > limits_.tensors)
+    reader_.wrong("16 times more than ", limits_.tensors, " tensors, which is what the server allows");
   if (failure_of(value.node())) bytes = 0;
   unsettled_.push_back(next_);
   counters_.bytes_held += bytes;
@@ -242,24 +267,15 @@ void Session::free_value(std::uint64_t number) {
 
 Ref<Failure> Session::over_limit(std::int64_t bytes) const {
   const std::int64_t held = counters_.bytes_held;
-  if (memory_limit_ == 0 || bytes <= memory_limit_ - held) return nullptr;
+  const bool is_many = limits_.tensors && values_.size() >= limits_.tensors;
+  const bool is_much = memory_limit_ && bytes > memory_limit_ - held;
+  if (!is_many && !is_much) return nullptr;
   return attempt([&] {
+    require<MemoryError>(!is_many, "the session on the server may hold ", limits_.tensors,
+                         " tensors: free some, or ask for a larger limit there");
     fail<MemoryError>("the session on the server may hold ", text_of_bytes(memory_limit_), "; it holds ",
                       text_of_bytes(held), " and asks for ", text_of_bytes(bytes),
                       " more: free tensors, or ask for a larger limit there");
-  });
-}
-
-Ref<Failure> Session::too_much_to_read(const Values& values) const {
-  constexpr std::int64_t kMost = std::int64_t{4} << 30;  // where the session has no limit and holds less
-  const std::int64_t most = std::max<std::int64_t>(memory_limit_ ? memory_limit_ : kMost, counters_.bytes_held);
-  std::vector<Desc> descs;
-  for (const Value& value : values) descs.push_back(value.node()->desc);
-  const std::int64_t bytes = bytes_of(descs);
-  if (bytes <= most) return nullptr;
-  return attempt([&] {
-    fail<MemoryError>("a read of ", text_of_bytes(bytes), " at once, the session on the server may read ",
-                      text_of_bytes(most), ": read it in parts");
   });
 }
 
@@ -269,73 +285,14 @@ void Session::set_causes(Values causes) {
   if (!causes_.empty()) scope_.emplace(causes_, FailsWith::ReplaceOuter{});
 }
 
-void Session::call(const KnownForm& known) {
-  const CallForm& form = known.form;
-  operands_.clear();
-  results_.clear();
-  bool of_view = false;
-  for (const FormOperand& operand : form.in) {
-    if (operand.is == FormOperand::Is::Nothing) {
-      operands_.emplace_back();
-    } else if (operand.is == FormOperand::Is::Number) {
-      operands_.emplace_back(read_number(reader_, operand.kind));
-    } else {
-      const Held& held = held_by_distance();
-      const Value& value = held.value;
-      of_view = of_view || held.is_view;
-      if (!(value.node()->desc == operand.desc))
-        reader_.wrong(op::display_name(form.op), ": an operand is ", value, ", the form says ", operand.desc.dtype, ' ',
-                      operand.desc.shape);
-      operands_.push_back(value);
-    }
-  }
-  // A form was not checked when it came: infer may look at numbers, which each call has anew.
-  if (wire::results_of(form.op, operands_) != form.out)
-    reader_.wrong(op::display_name(form.op), " does not give the results that the client says");
-  for (const Desc& desc : form.out) results_.emplace_back(make_ref<Node>(desc, device_));
-  counters_.calls += 1;
-  const CalledAs named(known.function);
-  const bool takes = takes_memory(form.op, of_view);
-  run(form.op, {operands_, results_}, takes ? bytes_of(form.out) : 0);
-  // A reshape of what is no view is none either.
-  const bool gives_view = is_view(form.op) && (of_view || !std::holds_alternative<op::Reshape>(form.op.is));
-  for (Value& value : results_) {
-    const std::int64_t bytes = takes ? bytes_of(value.node()->desc) : 0;
-    hold(std::move(value), bytes, gives_view);
-  }
-  operands_.clear();
-  results_.clear();
-}
-
-void Session::run(const op::Op& op, Call call, std::int64_t bytes) {
-  Ref<Failure> failure = over_limit(bytes);
-  if (!failure) {
-    failure = attempt([&] {
-      if (device_.backend().has_kernel(op)) return device_.backend().run(op, call);
-      const Values made = expansion(op, call.in, call.out);
-      for (std::size_t i = 0; i < made.size(); ++i) call.out[i] = made[i].detach();
-    });
-    // A backend that runs a call at once throws the failure of an operand: that one is known to the client.
-    if (failure)
-      if (const Ref<Failure> known = failure_among(call.in)) failure = known;
-  }
-  if (!failure) return;
-  for (Value& value : call.out) {
-    const Desc desc = value.node()->desc;
-    value = Value(make_ref<Node>(desc, device_));
-    value.node()->storage = failure;
-  }
-}
-
 void Session::receive_upload() {
   const Desc desc = wire::read_desc(reader_);
   const std::int64_t bytes = bytes_of(desc);
   arriving_.emplace(static_cast<std::size_t>(bytes), std::nullopt);
-  Value value(make_ref<Node>(desc, device_));
   Ref<Failure> failure = over_limit(bytes);
   if (!failure) failure = attempt([&] { arriving_->to.emplace(desc); });
-  value.node()->storage = failure;  // the elements still come; they are dropped
-  hold(std::move(value), failure ? 0 : bytes);
+  // The elements of a value that has failed come nevertheless, and are dropped.
+  hold(failed_value(desc, failure), bytes);
   receive_piece(reader_.length(reader_.left(), "bytes"));
 }
 
@@ -354,112 +311,18 @@ void Session::receive_piece(std::size_t count) {
   if (failure) held.value.node()->storage = failure;
 }
 
-void Session::read_values(std::uint64_t request, const Values& values) {
-  std::vector<TensorData> all;
-  Ref<Failure> failure = too_much_to_read(values);
-  if (!failure) failure = attempt([&] { all = device_.backend().start_read(values)->wait(); });
-  if (failure)
-    if (const Ref<Failure> known = failure_among(values)) failure = known;
-  settle();
-  if (failure) return answer_failed(request, *failure);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto data = std::make_shared<const TensorData>(std::move(all[i]));
-    const std::size_t bytes = data->bytes().size();
-    for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
-      wire::Writer head = reply(Frame::Piece);
-      head.whole(request);
-      head.whole(i);
-      const std::size_t count = std::min(kPiece, bytes - offset);
-      head.whole(count);
-      Outgoing piece{.head = head.take()};
-      if (count < 4096) {
-        const auto part = data->bytes().subspan(offset, count);
-        piece.head.insert(piece.head.end(), part.begin(), part.end());
-      } else {
-        piece.data = data;
-        piece.offset = offset;
-        piece.count = count;
-      }
-      counters_.bytes_out += static_cast<std::int64_t>(piece.size());
-      (*post_)(std::move(piece));
-    }
-  }
-  answer(request);
-}
-
-wire::Writer Session::reply(Frame frame) const {
-  wire::Writer out;
-  begin(out, frame);
-  out.whole(applied());
-  out.whole(settled());
-  return out;
-}
-
-void Session::send(wire::Writer& out) {
-  Outgoing message{.head = out.take()};
-  counters_.bytes_out += static_cast<std::int64_t>(message.size());
-  (*post_)(std::move(message));
-}
-
-void Session::answer(std::uint64_t request, const std::function<void(wire::Writer&)>& body) {
-  wire::Writer out = reply(Frame::Answer);
-  out.whole(request);
-  if (body) body(out);
-  send(out);
-}
-
-void Session::answer_failed(std::uint64_t request, const Failure& failure) {
-  wire::Writer out = reply(Frame::Failed);
-  out.whole(request);
-  write_roots(out, failure);
-  send(out);
-}
-
-void Session::write_roots(wire::Writer& out, const Failure& failure) {
-  constexpr std::size_t kMostRoots = 512;
-  std::vector<Ref<Failure>> roots = failure.causes;
-  if (roots.empty()) roots.emplace_back(const_cast<Failure*>(&failure));
-  out.whole(roots.size());
-  for (const Ref<Failure>& root : roots) {
-    auto known = std::ranges::find(roots_, root, &ToldRoot::failure);
-    if (known == roots_.end()) {
-      if (roots_.size() == kMostRoots) roots_.pop_front();
-      roots_.push_back({root, ++last_root_, false});
-      known = std::prev(roots_.end());
-      root->thrown += 1;  // from here on it is the client that has to throw it
-    }
-    const Refusal sentence = known->told ? Refusal{} : told(root->error);
-    known->told = true;
-    wire::write_field(out, Root{known->id, sentence.kind, sentence.sentence});
-  }
-}
-
-void Session::settle() {
-  wire::Writer list;
-  std::uint64_t count = 0;
-  const Backend& backend = device_.backend();
-  std::vector<std::pair<std::uint64_t, Ref<Failure>>> failed;
-  while (!unsettled_.empty()) {
-    const auto found = values_.find(unsettled_.front());
-    if (found != values_.end()) {
-      if (arriving_ && found->first == next_ - 1) break;
-      const Backend::State state = backend.state(found->second.value);
-      if (state == Backend::State::Waiting) break;
-      if (state == Backend::State::Failed) failed.emplace_back(found->first, failure_of(found->second.value.node()));
-    }
-    unsettled_.pop_front();
-  }
-  for (const auto& [number, failure] : failed) {
-    if (!failure) continue;
-    list.whole(number);
-    write_roots(list, *failure);
-    ++count;
-  }
-  if (count == 0) return;
-  wire::Writer out = reply(Frame::Failures);
-  out.whole(count);
-  out.bytes(list.take());
-  send(out);
+void Session::take() {
+  const Desc desc = wire::read_desc(reader_);
+  const std::string id(reader_.text(128));
+  Value value;
+  Ref<Failure> failure = attempt([&] {
+    TensorData data = exchange_.take(number_, id);  // also where there is no room: it must not stay there
+    if (const Ref<Failure> no_room = over_limit(bytes_of(desc))) throw_failure(*no_room);
+    require<DataError>(data.shape() == desc.shape && data.dtype() == desc.dtype, "another server sent ", data.dtype(),
+                       ' ', data.shape(), " in place of ", desc.dtype, ' ', desc.shape);
+    value = Value(device_.backend().upload(std::move(data), device_));
+  });
+  hold(failure ? failed_value(desc, failure) : value, bytes_of(desc));
 }
 
 }  // namespace kiln::remote

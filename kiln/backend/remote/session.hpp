@@ -1,5 +1,9 @@
-// Session: what a server keeps for a client. It applies the client's frames in order to a device, holds the client's values
+// Session is what a server keeps for a client. It applies the client's frames in order to a device, holds the client's values
 // by their numbers, and outlives a lost connection.
+//
+// An error of one call is the failure of its results or the answer to its request, and the session goes on. A frame that
+// cannot be read further (an unknown entry, a length that lies, a number that is out of turn) ends it, as nobody knows what
+// the bytes behind it mean.
 #pragma once
 #include <atomic>
 #include <deque>
@@ -11,8 +15,10 @@
 #include <unordered_map>
 
 #include "kiln/backend/capture/graph.hpp"
+#include "kiln/backend/inspect/recorded.hpp"
 #include "kiln/backend/remote/arrival.hpp"
 #include "kiln/backend/remote/call_form.hpp"
+#include "kiln/backend/remote/exchange.hpp"
 #include "kiln/backend/remote/outbox.hpp"
 #include "kiln/backend/remote/protocol.hpp"
 #include "kiln/ops/failure.hpp"
@@ -21,7 +27,7 @@
 
 namespace kiln::remote {
 
-/// What a session may take; 0: no limit.
+/// SessionLimits say what a session may take; 0 is no limit.
 struct SessionLimits {
   std::int64_t memory = 0;      // bytes of all its tensors
   double seconds = 0;           // of computing
@@ -30,38 +36,27 @@ struct SessionLimits {
   std::size_t programs = 1024;
 };
 
-std::int64_t bytes_of(const Desc& desc);
-/// The bytes of all, or the largest number where they are more than that.
-std::int64_t bytes_of(std::span<const Desc> all);
-
-/// Numbers that any thread may read.
+/// SessionCounters are numbers that any thread may read.
 struct SessionCounters {
   std::atomic<std::int64_t> frames{0}, calls{0}, bytes_in{0}, bytes_out{0}, tensors{0}, bytes_held{0}, microseconds{0};
   std::atomic<bool> connected{false};
-};
-
-/// Moves values between the servers of a program's clients (host.hpp).
-class Exchange {
- public:
-  virtual ~Exchange() = default;
-  /// Sends the elements to the server at `address`, under `ticket`.
-  virtual void give(const std::string& address, const std::string& ticket, TensorData data) = 0;
-  /// Waits for what another server sends under `ticket`.
-  virtual TensorData take(const std::string& ticket) = 0;
 };
 
 class Session {
  public:
   using Post = FunctionRef<void(Outgoing)>;
 
-  Session(Device device, std::string peer, const SessionLimits& limits, Exchange& exchange);
+  /// The number is the host's; tickets of `exchange` are this session's by it. Kernels are recorded on a recordable() device.
+  Session(std::uint64_t number, Device device, const std::string& peer, const SessionLimits& limits,
+          Exchange& exchange);
   ~Session();
 
-  /// Where the end of a long message goes, if it is a piece of an upload.
+  /// Returns where the end of a long message goes, if it is a piece of an upload.
   std::span<std::byte> place_in(std::span<const std::byte> begin, std::size_t length) const;
-  /// Applies a Work frame, without its first byte and the last ones that are `placed`, and posts what the client is to be told.
-  /// Throws DataError or the error of an operation's own check where the frame is not one that a client of Kiln sends: the
-  /// session has to end then. One thread at a time.
+  /// Applies a Work frame, without its first byte and the last ones that are `placed`, and posts what the client is to be
+  /// told. Throws DataError where the frame cannot be read to its end, and DeviceError where the session has computed for
+  /// too long: it has to end then; IoError where frames are missing before this one, so that the connection has to. One
+  /// thread at a time.
   void apply(std::span<const std::byte> frame, std::size_t placed, Post post);
   /// Runs what waits, for the thread that applied frames and ends: nobody else runs it in time.
   void leave();
@@ -85,47 +80,73 @@ class Session {
     CallForm form;
     const char* function;  // null where the form names none
   };
+  struct KnownProgram {
+    std::optional<Graph> graph;
+    Ref<Failure> refused;     // why there is no graph
+    std::vector<Desc> gives;  // as the client says; a graph gives the same
+  };
   struct Arriving {
     std::size_t left = 0;       // bytes that have not come
     std::optional<Arrival> to;  // none: they are dropped
   };
+  struct ToldRoot {
+    Ref<Failure> failure;
+    std::uint64_t id;
+    bool told;
+  };
 
   void apply_entry(std::uint64_t entry);
-  void apply_ask(Entry entry);
+  void apply_order(Entry entry);
+  void apply_request(Entry entry);
+  /// The body answers the request, or throws what is answered in its place.
+  void answer_by(std::uint64_t request, FunctionRef<void()> body);
+  void receive_form();
   void synchronize(std::uint64_t request);
   void call(const KnownForm& known);
+  /// Reads the operands to their end. The failure is that of a call that is none for this form.
+  Ref<Failure> read_operands(const CallForm& form, bool& of_view);
   /// Runs a call whose results take so many bytes; where that throws, its results fail.
   void run(const op::Op& op, Call call, std::int64_t bytes);
   void receive_upload();
   void receive_piece(std::size_t count);
   void define_program();
   void replay();
-  void read_values(std::uint64_t request, const Values& values);
-  void give(std::uint64_t request);
+  void send_values(std::uint64_t request, const Values& values);
   void take();
+  void record(std::uint64_t number);
+  std::vector<ProfileRow> recorded(std::uint64_t number) const;
 
-  const Held& held_of(std::uint64_t number) const;
-  const Value& value_of(std::uint64_t number) const { return held_of(number).value; }
+  /// Returns the value with that number, or one that has failed where there is none.
+  const Held& held_of(std::uint64_t number);
   const Held& held_by_distance() { return held_of(next_ - reader_.whole()); }
   Values list_of_values();
+  Value failed_value(const Desc& desc, Ref<Failure> failure) const;
   /// Gives the value the next number. One that has failed counts no bytes.
   void hold(Value value, std::int64_t bytes, bool is_view = false);
   void free_value(std::uint64_t number);
-  /// Null, or the failure of results that would take more memory than the session may have.
+  /// Returns null, or the failure of results that would take more than the session may have.
   Ref<Failure> over_limit(std::int64_t bytes) const;
-  /// Null, or why these values cannot be read at once.
-  Ref<Failure> too_much_to_read(const Values& values) const;
+  void require_readable(const Values& values) const;
   void set_causes(Values causes);
 
   /// Tells the client which values have become failures.
   void settle();
   std::uint64_t settled() const { return unsettled_.empty() ? next_ : unsettled_.front(); }
-  wire::Writer reply(Frame frame) const;
-  void send(wire::Writer& out);
-  void answer(std::uint64_t request, const std::function<void(wire::Writer&)>& body = {});
+  /// Returns the beginning of the next message.
+  wire::Writer reply(Frame frame);
+  void post(Outgoing message);
+  void send(wire::Writer& out) { post({.head = out.take()}); }
+  template <class... Fields>
+  void answer(std::uint64_t request, const Fields&... fields) {
+    wire::Writer out = reply(Frame::Answer);
+    out.whole(request);
+    (wire::write_field(out, fields), ...);
+    send(out);
+  }
   void answer_failed(std::uint64_t request, const Failure& failure);
   void write_roots(wire::Writer& out, const Failure& failure);
 
+  const std::uint64_t number_;
   const Device device_;
   const Ref<Requester> requester_ = make_ref<Requester>();  // errors that come late are this client's
   const SessionLimits limits_;
@@ -137,24 +158,23 @@ class Session {
   std::size_t placed_ = 0;                 // its last bytes, which are where they belong
   std::atomic<std::uint64_t> applied_{0};  // any thread may read it
   bool packs_ = false;
-  std::uint64_t next_ = 0;
+  std::uint64_t next_ = 0, sequence_ = 0;  // the number of the next value, and of the last message
   std::unordered_map<std::uint64_t, Held> values_;
+  Held missing_;  // in place of a value that is not there
   std::int64_t memory_limit_;
   std::deque<KnownForm> forms_;
   std::optional<Arriving> arriving_;
-  std::map<std::uint64_t, Graph> programs_;
+  std::map<std::uint64_t, KnownProgram> programs_;
   Values causes_;
   std::optional<FailsWith> scope_;
   std::deque<std::uint64_t> unsettled_;  // values that may still become failures
-  struct ToldRoot {
-    Ref<Failure> failure;
-    std::uint64_t id;
-    bool told;
-  };
   std::deque<ToldRoot> roots_;
   std::uint64_t last_root_ = 0;
   std::deque<std::pair<std::uint64_t, Ref<Failure>>> failed_syncs_;  // the last ones, by their requests
-  Values operands_, results_;  // of the running call; members, so that their memory is reused
+  std::vector<std::uint64_t> recordings_;                            // the client's numbers, and their logs
+  std::vector<std::shared_ptr<ProfileLog>> logs_;
+  std::optional<RecordsHere> records_;  // while a frame is applied
+  Values operands_, results_;           // of the running call; members, so that their memory is reused
 };
 
 }  // namespace kiln::remote

@@ -74,6 +74,7 @@ DriverApi functions_of(const SharedLibrary& from) {
   api.device = "rocm";
   api.own_name = "HIP";
   adapt(api, from);
+  from.find_if_there("hipDriverGetVersion", api.driver_get_version);
   from.find("hipDeviceGet", api.device_get);
   from.find("hipDeviceGetAttribute", api.device_get_attribute);
   from.find("hipDeviceGetName", api.device_get_name);

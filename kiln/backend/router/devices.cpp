@@ -14,7 +14,7 @@ extern "C" const char kiln_router_devices[];
 namespace kiln {
 namespace {
 
-const Router* as_router(const Device& device) { return dynamic_cast<const Router*>(device.handle().get()); }
+Router* as_router(const Device& device) { return dynamic_cast<Router*>(device.handle().get()); }
 
 const Router& router_of(const char* function, const Device& device) {
   const Router* const router = as_router(device);
@@ -88,5 +88,18 @@ int part_of(const Value& value) {
 }
 
 RouterMoves router_moves(const Device& router) { return router_of("router_moves", router).moves(); }
+
+MicroBatches::MicroBatches(const Device& device, int most) : device_(device), most_(static_cast<std::size_t>(most)) {
+  require<ArgumentError>(most >= 1, "MicroBatches: at most ", most, " at a time are none; give 1 or more");
+}
+
+void MicroBatches::begin() {
+  Router* const router = as_router(device_);
+  if (!router) return;
+  begun_.push_back(router->tasks());
+  if (begun_.size() <= most_) return;
+  begun_.pop_front();
+  router->await_tasks(begun_.front());
+}
 
 }  // namespace kiln

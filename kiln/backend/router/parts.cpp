@@ -7,33 +7,6 @@
 
 namespace kiln {
 
-namespace {
-
-/// A read of some values, beside data that are on the host already.
-class BesideHost final : public PendingRead {
- public:
-  struct OnHost {
-    std::size_t place;  // among all values
-    TensorData data;
-  };
-  BesideHost(Ref<PendingRead> reading, std::vector<OnHost> on_host)
-      : reading_(std::move(reading)), on_host_(std::move(on_host)) {}
-  bool ready() const override { return reading_->ready(); }
-  std::vector<TensorData> wait() override {
-    std::vector<TensorData> all = reading_->wait();
-    for (OnHost& each : on_host_)  // their places grow
-      all.insert(all.begin() + static_cast<std::ptrdiff_t>(each.place), std::move(each.data));
-    return all;
-  }
-  void notify(Wakeup then) override { reading_->notify(then); }
-
- private:
-  const Ref<PendingRead> reading_;
-  std::vector<OnHost> on_host_;
-};
-
-}  // namespace
-
 using Stage = Routed::Stage;
 
 Router::Router(std::vector<Device> parts, RoutePolicy policy) : parts_(std::move(parts)), policy_(std::move(policy)) {
@@ -52,12 +25,15 @@ bool Router::has_kernel(const op::Op& op) const {
 
 Ref<Node> Router::upload(TensorData data, const Device& device) {
   auto node = make_ref<Node>(Desc{data.shape(), data.dtype()}, device);
-  const auto result = make_ref<Routed>(std::move(data));
+  const auto data_there = std::make_shared<const TensorData>(std::move(data));
+  const Device host = Device::cpu();
+  TensorData lent = TensorData::lent(node->desc.shape, node->desc.dtype, data_there->bytes(), data_there);
+  const auto result = make_ref<Routed>(Value(host.backend().upload(std::move(lent), host)));
   node->storage = result;
   const Device::Place place = device.place();
   if (!place.chosen && parts_.size() > 1) return node;
   const Lock lock(mutex_);
-  if (const Ref<Failure> failure = put(*result, std::max<int>(place.part, 0))) throw_failure(*failure);
+  put(*result, std::max<int>(place.part, 0));
   result->stays = place.chosen;
   return node;
 }
@@ -78,35 +54,19 @@ Backend::State Router::state(const Value& value) const {
   return routed(value).state();
 }
 
-TensorData Router::download(const Value& value) {
-  if (const Lock lock(mutex_); routed(value).stage == Stage::Host) return *routed(value).host;
-  return std::move(start_read({&value, 1})->wait()[0]);
-}
-
-/// Whether an operand is still on its way.
-bool Router::waits(const Routed& x) {
-  const Lock lock(mutex_);
-  KILN_CHECK(x.stage != Stage::Waiting || on_their_way_ > 0);
-  return x.stage == Stage::Waiting;
-}
-
 Ref<PendingRead> Router::start_read(Inputs values) {
   throw_failed(values);
   take_arrivals(false);
   Values there;
   Ref<Failure> lost;
-  std::vector<BesideHost::OnHost> on_host;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    Routed& x = routed(values[i]);
-    while (waits(x)) take_arrivals(true);
+  for (const Value& value : values) {
+    const Routed& x = routed(value);
+    await([&] { return x.stage != Stage::Waiting; });
     const Lock lock(mutex_);
-    if (x.stage == Stage::Lost) lost = joined(lost, x.lost);
-    if (x.stage == Stage::Host) on_host.push_back({i, *x.host});  // and it may still go to any part
-    else there.push_back(x.value);
+    lost = joined(lost, x.lost);
+    there.push_back(x.stage == Stage::Host ? x.host : x.value);
   }
-  if (lost) return failed_read(std::move(lost));
-  Ref<PendingRead> reading = there.empty() ? arrived({}) : kiln::start_read(there);
-  return on_host.empty() ? reading : make_ref<BesideHost>(std::move(reading), std::move(on_host));
+  return lost ? failed_read(std::move(lost)) : kiln::start_read(there);
 }
 
 void Router::run_pending(Inputs values) {
@@ -130,7 +90,7 @@ void Router::flush() {
 }
 
 void Router::sync() {
-  while (on_their_way_) take_arrivals(true);
+  await([&] { return arrivals_.empty(); });
   for (const Device& part : parts_) unreported_.note(attempt([&] { part.sync(); }), Requester::current());
   unreported_.throw_all();
 }
@@ -179,7 +139,5 @@ int Router::part_of(const Value& value) const {
   const Routed& x = routed(value);
   return x.stage == Stage::Host ? -1 : x.part;
 }
-
-RouterMoves Router::moves() const { return {.count = moved_, .bytes = moved_bytes_}; }
 
 }  // namespace kiln

@@ -16,7 +16,7 @@ namespace {
 using Stage = Routed::Stage;
 
 /// A program that asks for no data for a long time waits here, before memory is full of what waits.
-constexpr std::size_t kMostTasks = 10'000;
+constexpr std::uint64_t kMostTasks = 10'000;
 
 Device::Place place_of(const Value& value) { return value.node()->device.place(); }
 
@@ -26,13 +26,16 @@ bool is_asked(const Call& call) {
     return value.node() && place_of(value) == place_of(call.out[0]);
   });
 }
+/// Returns the part on which the program creates a tensor; -1: any, or the call creates none.
+int place_to_create(const Call& call) {
+  return call.out.empty() || std::ranges::any_of(call.in, is_tensor) ? -1 : place_of(call.out[0]).part;
+}
 
 /// Whether what is computed from a value is to be where the value is.
 bool stays(const Value& value) {
   return place_of(value).chosen || static_cast<const Routed&>(*value.node()->storage).stays ||
          (value.tracked() && value.tape()->is_leaf());
 }
-bool is_tensor(const Value& value) { return static_cast<bool>(value.node()); }
 bool all_stay(Inputs in) {
   return std::ranges::any_of(in, is_tensor) &&
          std::ranges::all_of(in, [&](const Value& value) { return !is_tensor(value) || stays(value); });
@@ -44,25 +47,26 @@ bool is_view(const op::Op& op) {
 
 }  // namespace
 
-/// The part on which all operands are that are on any, or for which a tensor is created; -1 if there are several.
+/// Returns the part on which all operands are that are on any, or for which a tensor is created; -1 if there are several, or
+/// another belongs to what is computed.
 int Router::part_of_all(const Call& call) const {
-  int part = -1;
-  bool is_creation = true;
+  int part = place_to_create(call);
   for (const Value& value : call.in) {
     if (!value.node()) continue;
-    is_creation = false;
     const Routed& x = routed(value);
     if (x.stage == Stage::Host || x.part == part) continue;
     if (part >= 0) return -1;
     part = x.part;
   }
-  return std::max<int>(part, is_creation && !call.out.empty() ? std::max<int>(place_of(call.out[0]).part, 0) : 0);
+  part = std::max(part, 0);
+  // A gradient is computed where the operation ran, even if all that it is computed from is elsewhere.
+  const int near = Beside::innermost().part;
+  return near < 0 || near == part ? part : -1;
 }
 
-/// Asks the policy.
+/// Asks the policy where an operation runs.
 int Router::choose(const op::Op& op, const Call& call) {
-  RouteRequest request{.op = op::function_name(op), .operands = {}, .allowed = 0, .near = -1};
-  if (!std::ranges::any_of(call.in, is_tensor) && !call.out.empty()) request.near = place_of(call.out[0]).part;
+  RouteRequest request{.op = op::function_name(op), .operands = {}, .allowed = 0, .near = place_to_create(call)};
   if (request.near < 0) request.near = Beside::innermost().part;
   for (std::size_t i = 0; i < parts_.size(); ++i)
     if (is_composite(op) || parts_[i].backend().has_kernel(op)) request.allowed |= std::uint32_t{1} << i;
@@ -83,10 +87,8 @@ int Router::choose(const op::Op& op, const Call& call) {
   const auto count = static_cast<int>(parts_.size());
   require<ArgumentError>(0 <= part && part < count, name(), ": the policy sends ", request.op, " to part ", part,
                          "; the parts are 0 to ", count - 1);
-  require<DeviceError>(request.allowed >> part & 1, name(), ": the policy sends ", request.op, " to ",
-                       backend(part).name(),
-                       ", which has no kernel for it; RouteRequest::allowed says which parts have "
-                       "one");
+  require<DeviceError>(request.allowed >> part & 1, name(), ": the policy sends ", request.op, " to ", device(part),
+                       ", which has no kernel for it; RouteRequest::allowed says which parts have one");
   return part;
 }
 
@@ -95,8 +97,6 @@ void Router::run(const op::Op& op, Call call) {
   take_arrivals(false);
   const bool asked = is_asked(call);
   int part = asked ? place_of(call.out[0]).part : policy_ ? -1 : part_of_all(call);
-  // A gradient is computed where the operation ran, even if all that it is computed from is elsewhere.
-  if (const int near = Beside::innermost().part; !asked && near >= 0 && part != near) part = -1;
   if (part < 0 || !backend(part).has_kernel(op)) {
     if (!asked) part = choose(op, call);
     if (!backend(part).has_kernel(op)) return run_composed(op, call);
@@ -104,37 +104,39 @@ void Router::run(const op::Op& op, Call call) {
   const bool results_stay = asked || all_stay(call.in);
   for (const Value& value : call.out) {
     Node& node = *value.node();
-    Value there(make_ref<Node>(node.desc, parts_[static_cast<std::size_t>(part)]));
-    node.storage = make_ref<Routed>(part, std::move(there), results_stay);
+    node.storage = make_ref<Routed>(part, Value(make_ref<Node>(node.desc, device(part))), results_stay);
     node.device.set_place({.part = static_cast<std::int16_t>(part), .chosen = asked});
   }
   Operands operands;
-  if (are_there(part, call.in, operands)) {
-    start(op, part, operands, call.out);
-    if (is_view(op)) remember_view(op, call);
-    return;
-  }
-  if (start_later(op, part, call) > kMostTasks) take_arrivals(true);
+  if (!are_there(part, call.in, operands)) return run_or_wait(op, part, call);
+  start(op, part, operands, call.out);
+  if (is_view(op)) remember_view(op, call);
 }
 
-/// Starts an operation whose operands have to move, or keeps it until they have. Returns how many are kept.
-std::size_t Router::start_later(const op::Op& op, int part, const Call& call) {
-  const Lock lock(mutex_);
-  const Operands operands = bring(part, call.in, op);
-  if (!operands.wait) {
-    start(op, part, operands, call.out);
-    return 0;
-  }
-  Task task{op, part, {}, {}, {}, Requester::current(), CalledAs::function()};
-  for (const Value& value : call.in) task.in.push_back(kept(value));
-  for (const Value& value : call.out) task.out.push_back(kept(value));
-  for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
-    for (const Value& cause : scope->causes()) task.causes.push_back(kept(cause));
-  tasks_.push_back(std::move(task));
-  return tasks_.size();
+/// The part composes the operation of others, each of which runs like any operation of the program.
+void Router::run_composed(const op::Op& op, Call call) {
+  run_expansion(*this, op, call);
+  for (const Value& value : call.out)
+    value.node()->device.set_place({.part = static_cast<std::int16_t>(part_of(value)), .chosen = false});
 }
 
-/// A value for the router to keep. It is one of a part by its node, whose device would otherwise own this router: a
+/// Starts an operation whose operands have to move, or keeps it until they have.
+void Router::run_or_wait(const op::Op& op, int part, const Call& call) {
+  {
+    const Lock lock(mutex_);
+    const Operands operands = bring(part, call.in, op);
+    if (!operands.wait) return start(op, part, operands, call.out);
+    Task task{++tasks_begun_, op, part, {}, {}, {}, Requester::current(), CalledAs::function()};
+    for (const Value& value : call.in) task.in.push_back(kept(value));
+    for (const Value& value : call.out) task.out.push_back(kept(value));
+    for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
+      for (const Value& cause : scope->causes()) task.causes.push_back(kept(cause));
+    tasks_.push_back(std::move(task));
+  }
+  if (tasks_begun_ > kMostTasks) await_tasks(tasks_begun_ - kMostTasks);
+}
+
+/// Returns a value for the router to keep. It is one of a part by its node, whose device would otherwise own this router: a
 /// router that owns itself never ends.
 Value Router::kept(const Value& value) const {
   if (!value.node() || !is_routed(value.node()->storage.get())) return value.node() ? value.detach() : value;
@@ -151,13 +153,6 @@ void Router::remember_view(const op::Op& op, Call call) {
   Values in;
   for (const Value& value : call.in) in.push_back(kept(value));
   routed(call.out[0]).view = std::make_unique<Routed::View>(Routed::View{op, std::move(in)});
-}
-
-/// The part composes the operation of others, each of which runs like any operation of the program.
-void Router::run_composed(const op::Op& op, Call call) {
-  run_expansion(*this, op, call);
-  for (const Value& value : call.out)
-    value.node()->device.set_place({.part = static_cast<std::int16_t>(part_of(value)), .chosen = false});
 }
 
 /// Runs an operation in the scopes of this thread, or says why it cannot be computed.
@@ -180,25 +175,24 @@ void Router::start(const op::Op& op, int part, const Operands& operands, std::sp
   }
 }
 
-/// The causes of this thread's FailsWith as the part knows them. Those of other parts start, so that errors are known,
+/// Returns the causes of this thread's FailsWith as the part knows them. Those of other parts start, so that errors are known,
 /// and `lost` says which.
 Values Router::causes_at(int part, Ref<Failure>& lost) {
   Values here;
   for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
     for (const Value& cause : scope->causes()) {
       if (!cause.node() || !is_routed(cause.node()->storage.get())) continue;
-      Routed* const x = &routed(cause);
-      if (x->stage == Stage::Host || x->stage == Stage::Waiting) continue;
+      Routed& x = routed(cause);
+      if (x.stage == Stage::Host || x.stage == Stage::Waiting) continue;
       // It may be another router's, whose parts are others.
-      const Device* const where = x->stage == Stage::There ? &x->value.node()->device : nullptr;
-      if (where && *where == parts_[static_cast<std::size_t>(part)]) {
-        here.push_back(x->value);
+      if (x.stage == Stage::There && x.value.node()->device == device(part)) {
+        here.push_back(x.value);
         continue;
       }
-      if (x->state() == State::Waiting)
-        if (const Ref<Failure> failure = attempt([&] { where->backend().run_pending({&x->value, 1}); }))
-          (void)noted(failure, x->value);
-      lost = joined(lost, Ref<Failure>(x->failure()));
+      if (x.state() == State::Waiting)
+        if (const Ref<Failure> failure = attempt([&] { kiln::run_pending({&x.value, 1}); }))
+          (void)noted(failure, x.value);
+      lost = joined(lost, Ref<Failure>(x.failure()));
     }
   return here;
 }
@@ -214,37 +208,43 @@ void Router::run_task(Task& task, const Operands& operands) {
   for (const Value& value : task.out) routed(value).lose(error);
 }
 
-/// Waits until the first move has arrived. Other threads go on, and one of them may take it.
-void Router::await_arrival() {
-  Ref<Routed::Reading> reading;
-  {
-    const Lock lock(mutex_);
-    if (!arrivals_.empty()) reading = arrivals_[0].copy().reading;
-  }
-  if (reading) reading->wait();
-}
-
-/// Takes what has arrived, and runs what waited for it. `wait`: waits until something has arrived.
+/// Runs what waited for moves that have ended. `wait`: waits for the first move; other threads go on, and one of them may
+/// take it.
 void Router::take_arrivals(bool wait) {
   if (!on_their_way_) return;
-  if (wait) await_arrival();
+  if (wait) {
+    Ref<Moving> first;
+    if (const Lock lock(mutex_); !arrivals_.empty()) first = arrivals_[0];
+    if (first) first->finish();
+  }
   const Lock lock(mutex_);
-  std::vector<Arrival> left;
-  for (Arrival& arrival : std::exchange(arrivals_, {})) {
-    if (arrival.copy().reading->ready()) end_move(*arrival.value, arrival.part);
-    else left.push_back(std::move(arrival));
-  }
-  const bool any = left.size() < on_their_way_;
-  arrivals_.insert(arrivals_.begin(), std::move_iterator(left.begin()), std::move_iterator(left.end()));
+  const auto is_there = [](const Ref<Moving>& each) { return each->ended_by_now(); };
+  if (std::erase_if(arrivals_, is_there) == 0) return;
   on_their_way_ = arrivals_.size();
-  if (!any) return;
-  std::vector<Task> waiting;
-  for (Task& task : std::exchange(tasks_, {})) {
-    const Operands operands = bring(task.part, task.in, task.op);
-    if (operands.wait) waiting.push_back(std::move(task));
-    else run_task(task, operands);
+  std::uint64_t seen = 0;
+  do {
+    seen = ++looked_;  // a kernel of the user's may come here again, and take what these tasks wait for
+    std::vector<Task> waiting;
+    for (Task& task : std::exchange(tasks_, {})) {
+      const Operands operands = bring(task.part, task.in, task.op);
+      if (operands.wait) waiting.push_back(std::move(task));
+      else run_task(task, operands);
+    }
+    tasks_.insert(tasks_.begin(), std::move_iterator(waiting.begin()), std::move_iterator(waiting.end()));
+  } while (looked_ != seen);
+}
+
+/// Waits for moves until that is so.
+void Router::await(FunctionRef<bool()> is_so) {
+  for (;; take_arrivals(true)) {
+    const Lock lock(mutex_);
+    if (is_so()) return;
+    KILN_CHECK(!arrivals_.empty());
   }
-  tasks_.insert(tasks_.begin(), std::move_iterator(waiting.begin()), std::move_iterator(waiting.end()));
+}
+
+void Router::await_tasks(std::uint64_t count) {
+  await([&] { return tasks_.empty() || tasks_[0].number > count; });
 }
 
 }  // namespace kiln

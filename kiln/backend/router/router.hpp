@@ -3,10 +3,11 @@
 //   const Device device = Device::router({Device::cuda(), Device::cpu()}).autodiff();   // or parse("router:cuda,cpu")
 //   model = place(std::move(model), device, {{"encoder", 0}, {"*", 1}});                // kiln/nn/module/place.hpp
 //
-// A value is where it was computed; data from the host go where they are used first. Moves are copies through the host:
-// the value keeps them, so that it moves only once to each part. They are counted (router_moves), and KILN_LOG=router
-// prints each. An operation whose operands are still on their way waits, and the program goes on.
+// A value is where it was computed; data from the host go where they are used first. A value keeps the copies that moves
+// make of it, so that it moves only once to each part. Moves are counted (router_moves), and KILN_LOG=router prints each.
+// An operation whose operands are still on their way waits, and the program goes on.
 #pragma once
+#include <deque>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -44,12 +45,12 @@ int route_by_place(const RouteRequest& request);
 /// within a part that is a router.
 Device router(std::vector<Device> parts, RoutePolicy policy = {});
 
-/// The parts of a router. These functions throw DeviceError for another device.
+/// Returns the parts of a router. These functions throw DeviceError for another device.
 std::vector<Device> router_parts(const Device& router);
-/// The same device; tensors that are created on it, or moved to it by to_device(), are on that part, and operations
-/// with them run there. Throws ArgumentError where there is no such part.
+/// Returns the device with a place: tensors that are created on it, or moved to it by to_device(), are on that part, and
+/// operations with them run there. Throws ArgumentError where there is no such part.
 Device router_part(const Device& router, int part);
-/// The part on which a value was computed, or is to be; -1: it is still on the host.
+/// Returns the part on which a value was computed, or is to be; -1: it is still on the host.
 int part_of(const Value& value);
 
 /// How often values moved from one part to another, and their bytes. What comes from the host does not count.
@@ -57,5 +58,26 @@ struct RouterMoves {
   std::int64_t count = 0, bytes = 0;
 };
 RouterMoves router_moves(const Device& router);
+
+/// Bounds how many micro-batches a program asks for before the earlier ones are done, and with that their memory:
+///
+///   MicroBatches in_flight(device, 2);
+///   for (const Tensor<2>& x : batches) {
+///     in_flight.begin();
+///     gradients.add(value_and_grad(model, ...).grads);
+///   }
+class MicroBatches {
+ public:
+  /// Throws ArgumentError for less than 1. On a device that is no router there is nothing to bound.
+  MicroBatches(const Device& device, int most);
+  /// Waits until all operations of all but the last `most` - 1 micro-batches have been given to the parts, which then
+  /// need none of the values that were kept for them. Errors stay with the values.
+  void begin();
+
+ private:
+  Device device_;
+  std::size_t most_;
+  std::deque<std::uint64_t> begun_;  // how many operations had waited by the beginning of each of the last ones
+};
 
 }  // namespace kiln

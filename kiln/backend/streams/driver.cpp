@@ -29,7 +29,7 @@ Ref<gpu::Code> StreamDriver::compile(const gpu::Kernel& kernel) {
 
 std::string StreamDriver::identity() const {
   const std::string& device = stream_->device();
-  return text(device.substr(0, device.find(':')), ", ", stream_->model());
+  return text(device.substr(0, device.find(':')), ", ", stream_->model(), ", driver ", stream_->driver_version());
 }
 
 Ref<gpu::Code> StreamDriver::compile_text(const gpu::TextKernel& kernel) {
@@ -78,6 +78,55 @@ void StreamDriver::copy(std::byte* to, const std::byte* from, std::size_t bytes)
 void StreamDriver::clear(std::byte* start, std::size_t bytes) {
   if (bytes) queue_.clear(start, bytes);
 }
+
+// ---- copies between devices ----------------------------------------------------------------------------------------
+
+namespace {
+
+struct StreamMark final : gpu::Mark {
+  explicit StreamMark(const Ref<Stream>& stream) : event(stream) {}
+  bool passed() const override { return event.ready(); }
+  void wait() const override { event.wait(); }
+  Event event;
+};
+
+}  // namespace
+
+Ref<gpu::Mark> StreamDriver::mark() {
+  const auto mark = make_ref<StreamMark>(stream_);
+  queue_.flush_and([&] { mark->event.record(); });
+  return mark;
+}
+
+// Without access, which not all pairs of devices have, the driver makes the copy in steps.
+bool StreamDriver::can_copy_from(gpu::Driver& other) {
+  const auto* const peer = dynamic_cast<StreamDriver*>(&other);
+  if (!peer || peer->stream_->driver() != stream_->driver()) return false;
+  const DriverApi& api = stream_->api();
+  if (!api.copy_between) return false;
+  const std::lock_guard lock(mutex_);
+  int can = 0;
+  if (peer->stream_->context() != stream_->context() && accessed_.insert(peer->stream_->number()).second)
+    if (api.can_access(&can, stream_->number(), peer->stream_->number()) == kSuccess && can)
+      (void)api.enable_access(peer->stream_->context(), 0);
+  return true;
+}
+
+void StreamDriver::copy_from(gpu::Driver& other, const gpu::Mark& ready, std::byte* to, const std::byte* from,
+                             std::size_t bytes) {
+  const Stream& source = *static_cast<StreamDriver&>(other).stream_;
+  queue_.flush_and([&] {
+    static_cast<const StreamMark&>(ready).event.wait_in(*stream_);
+    const DriverApi& api = stream_->api();
+    stream_->check(source.context() == stream_->context()
+                       ? api.copy_on_device(address_of(to), address_of(from), bytes, stream_->handle())
+                       : api.copy_between(address_of(to), stream_->context(), address_of(from), source.context(), bytes,
+                                          stream_->handle()),
+                   "copying ", bytes, " bytes from ", source.device());
+  });
+}
+
+// ---- waiting -------------------------------------------------------------------------------------------------------
 
 void StreamDriver::synchronize() {
   Event reached(stream_);

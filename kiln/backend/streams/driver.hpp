@@ -1,8 +1,11 @@
 // StreamDriver: a GPU whose maker's driver has streams, as a gpu::Driver. Everything but collectives of ranks runs in one
 // stream. A maker adds the printer of its language, its compiler and its libraries.
 #pragma once
+#include <set>
+
 #include "kiln/backend/gpu/driver.hpp"
 #include "kiln/backend/gpu/kernel/print/print.hpp"
+#include "kiln/backend/gpu/peers.hpp"
 #include "kiln/backend/streams/compiler.hpp"
 #include "kiln/backend/streams/download.hpp"
 #include "kiln/backend/streams/queue.hpp"
@@ -10,7 +13,7 @@
 
 namespace kiln::streams {
 
-class StreamDriver : public gpu::Driver, public gpu::TextCompiler, protected LibraryCalls {
+class StreamDriver : public gpu::Driver, public gpu::TextCompiler, public gpu::Peer, protected LibraryCalls {
  public:
   std::string name() const override { return stream_->device(); }
   std::string identity() const override;
@@ -27,6 +30,11 @@ class StreamDriver : public gpu::Driver, public gpu::TextCompiler, protected Lib
   void synchronize() override;
   gpu::TextCompiler* texts() override { return this; }
   Ref<gpu::Code> compile_text(const gpu::TextKernel& kernel) override;
+  gpu::Peer* peer() override { return this; }
+  Ref<gpu::Mark> mark() override;
+  bool can_copy_from(gpu::Driver& other) override;
+  void copy_from(gpu::Driver& other, const gpu::Mark& ready, std::byte* to, const std::byte* from,
+                 std::size_t bytes) override;
 
  protected:
   /// Kernels are printed for `target`, and compiled by `compiler`.
@@ -46,6 +54,8 @@ class StreamDriver : public gpu::Driver, public gpu::TextCompiler, protected Lib
   Uploads uploads_;
   const Ref<Downloads> downloads_;
   Queue queue_;
+  Mutex mutex_;
+  std::set<DeviceNumber> accessed_;  // devices whose memory was asked for; under the lock
 };
 
 /// Bytes of the device's memory that programs may hold: what is free, but for a part that code and the maker's own

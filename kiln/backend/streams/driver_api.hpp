@@ -57,6 +57,8 @@ struct DriverApi {
   Result (*get_error_name)(Result error, const char** name);
   Result (*get_error_string)(Result error, const char** words);
 
+  /// Null where the driver does not tell.
+  Result (*driver_get_version)(int* version) = nullptr;
   Result (*device_get_count)(int* count);
   Result (*device_get)(DeviceNumber* device, int ordinal);
   Result (*device_get_attribute)(int* value, int attribute, DeviceNumber device);
@@ -88,6 +90,11 @@ struct DriverApi {
   Result (*copy_to_device)(Address to, const void* from, std::size_t bytes, StreamHandle stream);
   Result (*copy_to_host)(void* to, Address from, std::size_t bytes, StreamHandle stream);
   Result (*copy_on_device)(Address to, Address from, std::size_t bytes, StreamHandle stream);
+  /// Null where memory is copied between devices by the host, as for the two that follow.
+  Result (*copy_between)(Address to, ContextHandle to_context, Address from, ContextHandle from_context,
+                         std::size_t bytes, StreamHandle stream) = nullptr;
+  Result (*can_access)(int* can, DeviceNumber device, DeviceNumber other);
+  Result (*enable_access)(ContextHandle other, unsigned flags);  // for the current context
   Result (*fill)(Address start, unsigned char value, std::size_t bytes, StreamHandle stream);
 
   Result (*module_load_data)(ModuleHandle* module, const void* image);

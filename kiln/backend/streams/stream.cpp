@@ -39,6 +39,12 @@ std::string Stream::model() const {
   return name;
 }
 
+int Stream::driver_version() const {
+  int version = 0;
+  if (api_.driver_get_version) check(api_.driver_get_version(&version), "asking for the driver's version");
+  return version;
+}
+
 DeviceId Stream::id() const {
   DeviceId id{};
   check(api_.device_get_id(&id, number_), "asking which device it is");
@@ -145,6 +151,10 @@ void Event::record(StreamHandle stream) {
 
 void Event::wait_in(StreamHandle stream) const {
   stream_->check(stream_->api().stream_wait_event(stream, event_, 0), "having a stream wait");
+}
+
+void Event::wait_in(const Stream& other) const {
+  other.check(other.api().stream_wait_event(other.handle(), event_, 0), "waiting for ", stream_->device());
 }
 
 bool Event::ready() const { return stream_->api().event_query(event_) != kNotReady; }

@@ -26,11 +26,14 @@ class Stream : public RefCounted {
   /// "cuda": of all devices of the driver
   const char* driver() const { return api_.device; }
   StreamHandle handle() const { return stream_; }
+  ContextHandle context() const { return context_; }
   int attribute(int attribute) const;
   DeviceNumber number() const { return number_; }
   DeviceId id() const;
   /// "NVIDIA H200"
   std::string model() const;
+  /// What the driver says its version is, 12040 for CUDA 12.4; 0: it does not say.
+  int driver_version() const;
 
   /// Throws an error of a driver call: MemoryError if the device has no memory left, else DeviceError.
   template <class... Parts>
@@ -98,6 +101,8 @@ class Event {
   void record(StreamHandle stream);
   /// Work submitted to that stream from here on runs after the event as it was last recorded.
   void wait_in(StreamHandle stream) const;
+  /// Does so for the main stream of another device of the driver.
+  void wait_in(const Stream& other) const;
   /// Has the device reached the event? True also after an error of the device, which wait() throws.
   bool ready() const;
   void wait() const;

@@ -78,7 +78,7 @@ gpu::Capabilities capabilities_of(const Context& context) {
           .matrices = context.sets_lanes() ? std::span<const gpu::Fragment>(device.matrices.fragments)
                                            : std::span<const gpu::Fragment>(),
           .most_blocks = {blocks(0), blocks(1), blocks(2)},
-          // Where no extension tells, enough work for all of a large one.
+          // If no extension tells, there is enough work for all of a large one.
           .multiprocessors = device.multiprocessors > 0                ? static_cast<int>(device.multiprocessors)
                              : device.is_software()                    ? 2
                              : device.kind() == DeviceKind::Integrated ? 16
@@ -96,7 +96,7 @@ std::string float_controls_of(const PhysicalDevice& device) {
     if (wide && device.features.shaderFloat64)
       modes += text("spirv_execution_mode(capabilities = [", capability, "], ", mode, ", 64);\n");
   };
-  // Where a mode of one width holds for the others too, it is not asked for: they may not have it.
+  // A mode of one width that holds for the others too is not asked for: they may not have it.
   const bool of_each = has.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL,
              rounds_each = has.roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
   if (of_each) add(4464, 4459, has.shaderDenormPreserveFloat32, has.shaderDenormPreserveFloat64);

@@ -48,7 +48,7 @@ class Context : public RefCounted {
   bool is_lost() const;
   /// `by_driver`: it has said so itself.
   void lose(const std::string& reason, bool by_driver = false) const;
-  /// Before what the device uses is destroyed: sees that it has completed all up to that value. If it has not, and may
+  /// Sees that the device has completed all up to that value, before what it uses is destroyed. If it has not, and may
   /// never, it is abandoned: then nothing of it is destroyed.
   void settle(std::uint64_t value) const noexcept;
   bool is_abandoned() const { return abandoned_; }

@@ -209,7 +209,7 @@ class Rewriting {
     made_[made_.size() - operands.size() - 1] += static_cast<std::uint32_t>(access.size()) << 16;
     made_.insert(made_.end(), access.begin(), access.end());
   }
-  /// By rows is 0, by columns 1; NV's constant says whether it is by columns.
+  /// An order by rows is 0, by columns 1; NV's constant says whether it is by columns.
   std::uint32_t order(std::uint32_t by_columns) const { return numbers_[by_columns == true_ ? 1 : 0]; }
 
   /// A type says what its matrices are used for: left and right factors and sums are 0, 1 and 2.

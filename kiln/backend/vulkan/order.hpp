@@ -12,7 +12,7 @@
 
 namespace kiln::vulkan {
 
-/// Bytes of the device's memory that a command touches.
+/// A range of the device's memory that a command touches.
 struct Access {
   std::uint64_t begin, end;
   bool writes;

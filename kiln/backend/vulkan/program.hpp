@@ -14,7 +14,7 @@ class Program final : public gpu::Code {
   ~Program() override;
 
   const std::string& name() const { return kernel_.name; }
-  /// Without its body.
+  /// The kernel, but without its body.
   const gpu::Kernel& kernel() const { return kernel_; }
   VkPipeline pipeline() const { return pipeline_; }
   /// The bytes that a launch passes: the arguments of the kernel, which may have been lowered, and its uniform block.
@@ -32,9 +32,9 @@ class Compiler {
   /// The program of a kernel that the device's capabilities allow. Throws gpu::Refused, with the words of the compiler
   /// and the text, where glslang or the driver does not take it. Thread-safe.
   Ref<Program> compile(const gpu::Kernel& kernel) const;
-  /// The same for a text that is not the kernel's own (tests).
+  /// Compiles a text that is not the kernel's own (tests).
   Ref<Program> compile(const gpu::Kernel& kernel, const std::string& text) const;
-  /// The same for a user's. It may have blocks of any size.
+  /// Compiles a user's text. It may have blocks of any size.
   Ref<Program> compile(const gpu::TextKernel& kernel) const;
 
  private:

@@ -34,7 +34,7 @@ class Queue : public RefCounted {
   void flush_for(std::uint64_t value);
   /// Waits for all work.
   void finish();
-  /// Before what commands use is destroyed.
+  /// Sees that no command runs any more, before what they use is destroyed.
   void settle() noexcept;
 
  private:

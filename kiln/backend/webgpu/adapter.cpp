@@ -1,8 +1,8 @@
 #include "kiln/backend/webgpu/adapter.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
-#include <thread>
 #include <unistd.h>
 
 #include "kiln/core/error/error.hpp"
@@ -26,10 +26,18 @@ void answer(std::uint32_t status, AdapterHandle adapter, Words words, void* to, 
 }
 
 /// Callbacks of a request run at once, or when events are processed.
-constexpr int kMostTurns = 10'000;  // of 1 ms
+constexpr std::chrono::seconds kPatience(10);
 
-std::int64_t memory_of_machine() {
-  return static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
+/// The most that blocks of memory may have together, whose addresses are pointers.
+constexpr std::int64_t kAddresses = sizeof(void*) == 8 ? std::int64_t{1} << 40 : std::int64_t{3} << 30;
+
+/// Half of the machine's memory; a browser does not tell it, and says by itself when there is no more.
+std::int64_t shared_memory() {
+#ifdef __EMSCRIPTEN__
+  return kAddresses;
+#else
+  return static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES)) * ::sysconf(_SC_PAGESIZE) / 2;
+#endif
 }
 
 }  // namespace
@@ -40,13 +48,13 @@ Adapter request_adapter(const Provider& provider) {
   const auto shared = std::make_shared<Answer>();
   const Answer& got = *shared;
   f.request_adapter(provider.instance, &options, {.call = &answer, .to = new std::shared_ptr<Answer>(shared)});
-  for (int turn = 0; !got.given && turn < kMostTurns; ++turn) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  for (int turn = 0; !got.given && std::chrono::steady_clock::now() < end; ++turn) {
     provider.process_events(nullptr);
-    if (!got.given) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (!got.given) provider.pause(turn);
   }
   require<DeviceError>(got.adapter != nullptr, "webgpu: ", provider.library, " finds no GPU",
-                       got.words.empty() ? "" : ": ", got.words,
-                       "; a driver for Vulkan is needed (Debian: mesa-vulkan-drivers)");
+                       got.words.empty() ? "" : ": ", got.words, "; ", provider.remedy);
   Adapter made;
   made.handle = got.adapter;
   AdapterInfo info;
@@ -56,10 +64,8 @@ Adapter request_adapter(const Provider& provider) {
   made.name = text(shown(info.device.view()), ", by ", api);
   made.type = info.type;
   // Its kernels end at once, and leave their results as they were.
-  require<DeviceError>(
-      info.backend != kNull, "webgpu: ", provider.library,
-      " finds no GPU that it can use, and offers an adapter that computes nothing; a driver for Vulkan "
-      "is needed (Debian: mesa-vulkan-drivers)");
+  require<DeviceError>(info.backend != kNull, "webgpu: ", provider.library,
+                       " finds no GPU that it can use, and offers an adapter that computes nothing; ", provider.remedy);
   require<DeviceError>(made.limits.storage_buffers >= 4 && made.limits.storage_bytes >= (1 << 20) &&
                            made.limits.threads >= 128 && made.limits.blocks >= 1024,
                        "webgpu: ", made.name, " has ", made.limits.storage_buffers, " buffers of ",
@@ -101,7 +107,7 @@ gpu::Capabilities Adapter::capabilities() const {
           .multiprocessors = type == kDiscrete     ? 64
                              : type == kIntegrated ? 16
                                                    : 4,
-          .memory = is_own ? std::int64_t{1} << 40 : memory_of_machine() / 2};
+          .memory = is_own ? kAddresses : shared_memory()};
 }
 
 }  // namespace kiln::webgpu

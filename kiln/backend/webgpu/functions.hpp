@@ -1,5 +1,5 @@
-// Functions: WebGPU as a table of functions. A library that is opened at run time provides them (provider.hpp); a browser
-// would by its own.
+// Functions: WebGPU as a table of functions. A library that is opened at run time provides them (provider.hpp), or a
+// browser (browser/functions.hpp).
 #pragma once
 #include "kiln/backend/webgpu/interface.hpp"
 

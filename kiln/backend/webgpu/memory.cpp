@@ -3,8 +3,14 @@
 namespace kiln::webgpu {
 namespace {
 
+// Addresses are pointers: 64 bits, or a browser's 32.
+constexpr bool kHasWidePointers = sizeof(void*) == 8;
+constexpr std::uint64_t kBegin = kHasWidePointers ? std::uint64_t{1} << 40 : std::uint64_t{1} << 16,
+                        kEnd = kHasWidePointers ? std::uint64_t{1} << 47 : std::uint64_t{UINT32_MAX};
 // Blocks begin at multiples of this, and something lies between any two.
-constexpr std::uint64_t kStep = std::uint64_t{2} << 20;
+constexpr std::uint64_t kStep = kHasWidePointers ? std::uint64_t{2} << 20 : std::uint64_t{64} << 10;
+
+std::uint64_t with_gap(std::uint64_t bytes) { return (bytes + 2 * kStep - 1) / kStep * kStep; }
 
 }  // namespace
 
@@ -46,10 +52,14 @@ std::byte* DeviceMemory::map(std::size_t bytes) {
   }
   if (!buffer) return nullptr;
   const std::lock_guard lock(mutex_);
-  const std::uint64_t address = next_;
-  next_ += (bytes + 2 * kStep - 1) / kStep * kStep;
+  std::uint64_t address = kBegin;  // the first room between two blocks
+  for (const auto& [start, other] : buffers_) {
+    if (start - address >= with_gap(bytes)) break;
+    address = start + with_gap(other->size());
+  }
+  if (kEnd - address < with_gap(bytes)) return nullptr;
   buffers_.emplace(address, std::move(buffer));
-  return reinterpret_cast<std::byte*>(address);
+  return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
 }
 
 // Commands that are submitted, or recorded, keep the buffers that they use.

@@ -64,7 +64,6 @@ class DeviceMemory final : public BlockSource {
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::unique_ptr<Buffer>> buffers_;  // by address
   std::map<std::uint64_t, std::uint64_t> live_;               // ends of tensors by their addresses
-  std::uint64_t next_ = std::uint64_t{1} << 40;
 };
 
 inline std::uint64_t address_of(const std::byte* start) { return reinterpret_cast<std::uintptr_t>(start); }

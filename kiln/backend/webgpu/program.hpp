@@ -13,7 +13,7 @@ class Pipeline {
  public:
   /// Throws gpu::Refused, with the kernel's name, the compiler's words and the text, where it does not compile.
   Pipeline(Ref<Session> session, gpu::Kernel kernel);
-  /// The same for a text that is not the kernel's own, which says no more than what is bound.
+  /// Compiles a text that is not the kernel's own, which says no more than what is bound.
   Pipeline(Ref<Session> session, gpu::Kernel kernel, const gpu::KernelText& text);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;

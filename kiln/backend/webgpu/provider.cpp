@@ -1,5 +1,8 @@
 #include "kiln/backend/webgpu/provider.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/core/system/shared_library.hpp"
@@ -93,6 +96,11 @@ Functions functions_of(const SharedLibrary& library) {
 }
 
 }  // namespace
+
+void pause_thread(int turn) {
+  if (turn < 64) std::this_thread::yield();
+  else std::this_thread::sleep_for(std::chrono::microseconds(turn < 1024 ? 20 : 200));
+}
 
 Provider open_provider(const std::string& name) {
   const SharedLibrary library = open_library(name);

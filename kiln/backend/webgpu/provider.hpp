@@ -1,5 +1,5 @@
-// Provider: who provides the functions of WebGPU. A library that is opened at run time, and whose kind and version are
-// known by what it exports.
+// Provider: who provides the functions of WebGPU, and how one waits for its answers. A library that is opened at run time,
+// and whose kind and version are known by what it exports; or the browser that the module runs in (browser/).
 #pragma once
 #include <span>
 #include <string>
@@ -8,11 +8,18 @@
 
 namespace kiln::webgpu {
 
+/// Waits a little for answers that have not come in `turn` turns.
+void pause_thread(int turn);
+
 struct Provider {
   std::string library;              // its name, for errors
   std::string_view implementation;  // "wgpu-native 29"
   Functions functions{};
   InstanceHandle instance = nullptr;
+  /// Lets time pass until process_events() may have something to do.
+  void (*pause)(int turn) = &pause_thread;
+  /// What helps where there is no adapter.
+  std::string_view remedy = "a driver for Vulkan is needed (Debian: mesa-vulkan-drivers)";
 
   /// Runs the callbacks that are due.
   void process_events(DeviceHandle device) const {

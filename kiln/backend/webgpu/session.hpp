@@ -1,10 +1,8 @@
 // Session: a device of an adapter with its queue, one thread at a time, and the errors that come out of it.
 #pragma once
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "kiln/backend/webgpu/adapter.hpp"
 #include "kiln/core/error/error.hpp"
@@ -24,7 +22,7 @@ class Loss {
  public:
   static Loss& make();
   bool happened() const { return happened_.load(std::memory_order_acquire); }
-  /// From any thread; the first reason counts.
+  /// Any thread may call it; the first reason counts.
   void happen(std::string reason);
   std::string reason() const;
 
@@ -60,7 +58,7 @@ class Session : public RefCounted {
       }
       if (done()) return;
       check();
-      pause(turn);
+      provider_.pause(turn);
     }
   }
   /// Runs the callbacks that are due, unless another thread is at it.
@@ -71,11 +69,6 @@ class Session : public RefCounted {
   bool is_lost() const { return loss_.happened(); }
 
  private:
-  static void pause(int turn) {
-    if (turn < 64) std::this_thread::yield();
-    else std::this_thread::sleep_for(std::chrono::microseconds(turn < 1024 ? 20 : 200));
-  }
-
   const Provider& provider_;
   const Adapter adapter_;
   DeviceHandle device_ = nullptr;

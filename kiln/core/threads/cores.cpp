@@ -8,6 +8,9 @@
 #ifdef __linux__
 #include <sched.h>
 #endif
+#ifdef __EMSCRIPTEN__
+#include <emscripten/threading.h>
+#endif
 
 namespace kiln {
 namespace {
@@ -47,6 +50,9 @@ double least_quota(const fs::path& hierarchy, const fs::path& place, double quot
 bool names_cpu(const std::string& controllers) { return (',' + controllers + ',').find(",cpu,") != std::string::npos; }
 
 int cores_to_run_on() {
+#ifdef __EMSCRIPTEN__
+  if (!emscripten_has_threading_support()) return 1;  // a module that was linked without threads
+#endif
 #ifdef __linux__
   cpu_set_t cores;
   CPU_ZERO(&cores);

@@ -43,7 +43,7 @@ inline bool is_inner_path(std::string_view path) {
   }
 }
 
-/// As a part of an address; slashes stay if `keep_slashes`.
+/// Escapes a text as a part of an address; slashes stay if `keep_slashes`.
 inline std::string in_url(std::string_view text, bool keep_slashes) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;

@@ -11,6 +11,7 @@
 #include "kiln/ops/elementwise/powers.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/spatial/conv.hpp"
+#include "kiln/ops/special/functions.hpp"
 
 namespace kiln {
 namespace {
@@ -151,8 +152,9 @@ double window_at(double t, const ResampleOptions& options) {
     return cosine * cosine;
   }
   const double inner = 1 - (t / width) * (t / width);
-  return std::cyl_bessel_i(0, *options.kaiser_beta * std::sqrt(std::max(inner, 0.0))) /
-         std::cyl_bessel_i(0, *options.kaiser_beta);
+  // The ratio of two modified Bessel functions, each of them scaled.
+  const double beta = *options.kaiser_beta, at = beta * std::sqrt(std::max(inner, 0.0));
+  return special::i0e(at) / special::i0e(beta) * std::exp(std::abs(at) - std::abs(beta));
 }
 
 /// A filter for each of the `to` places between two elements: [to, 1, 2 * width + from].

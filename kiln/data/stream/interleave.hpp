@@ -25,7 +25,7 @@ class InterleavingCursor final : public Cursor<T> {
       : streams_(std::move(streams)), config_(config), key_(key.split(1)), order_(streams_->size()) {
     std::iota(order_.begin(), order_.end(), std::int64_t{0});
     if (config.shuffle) order_ = permutation(std::ssize(order_), key.split(0));
-    while (opened_ < std::min(config.at_once, std::ssize(order_))) {
+    while (opened_ < std::min<std::int64_t>(config.at_once, std::ssize(order_))) {
       open_.push_back(opened(opened_));
       ++opened_;
     }

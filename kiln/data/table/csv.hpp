@@ -3,7 +3,6 @@
 //   struct District { double median_income = 0; std::optional<double> total_bedrooms; std::string ocean_proximity; };
 //   const auto districts = csv_rows<District>(CsvFile("housing.csv"));
 #pragma once
-#include <charconv>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/core/parse_number.hpp"
 #include "kiln/core/reflect/reflect_enum.hpp"
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/data/dataset.hpp"
@@ -79,7 +79,7 @@ std::string read_cell(std::string_view text, T& value) {
     static_assert(std::integral<T> || std::floating_point<T>, "a column is not read as this type");
     std::string_view digits = trimmed(text);
     if (digits.starts_with('+') && !digits.starts_with("+-")) digits.remove_prefix(1);
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const auto [end, problem] = parse_number(digits.data(), digits.data() + digits.size(), value);
     if (problem == std::errc::result_out_of_range) return "is too large or too small a number";
     if (problem == std::errc() && end == digits.data() + digits.size()) return "";
     return std::integral<T> ? "is no whole number" : "is no number";

@@ -132,7 +132,7 @@ std::vector<std::int64_t> PostProcessor::around(std::vector<std::int64_t> ids, b
     ids.insert(ids.end(), behind.begin(), behind.end());
   }
   if (padding) {
-    std::int64_t length = std::max(std::ssize(ids), padding->least);
+    std::int64_t length = std::max<std::int64_t>(std::ssize(ids), padding->least);
     if (padding->multiple > 0) length = (length + padding->multiple - 1) / padding->multiple * padding->multiple;
     const auto missing = static_cast<std::size_t>(length - std::ssize(ids));
     ids.insert(padding->side == Side::Left ? ids.begin() : ids.end(), missing, padding->id);

@@ -33,7 +33,7 @@ Tokenizer train_words(const DatasetPtr<std::string>& texts, const WordTraining& 
   std::ranges::sort(words);
 
   std::vector<std::string> tokens = config.special;
-  for (std::int64_t i = 0; i < std::min(room, std::ssize(words)); ++i)
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(room, std::ssize(words)); ++i)
     tokens.push_back(std::move(words[static_cast<std::size_t>(i)].second));
   using Object = Json::Object;
   Json model{Object{{"type", {"WordLevel"}},

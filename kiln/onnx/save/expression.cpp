@@ -1,9 +1,9 @@
 #include "kiln/onnx/save/expression.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
+#include "kiln/core/parse_number.hpp"
 #include "kiln/onnx/table.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 
@@ -140,7 +140,7 @@ class TreeWriter {
   std::string literal(const expr::Node& node) {
     if (node.type == Type::Bool) return out_.number(Scalar(node.text == "true"), DType::Bool);
     double number = 0;
-    std::from_chars(node.text.data(), node.text.data() + node.text.size(), number);
+    parse_number(node.text.data(), node.text.data() + node.text.size(), number);
     if (node.text == "nan") number = std::numeric_limits<double>::quiet_NaN();
     if (node.text == "infinity") number = std::numeric_limits<double>::infinity();
     return out_.number(number, dtype_);

@@ -67,7 +67,7 @@ inline constexpr std::string_view kNoMessage =
     "started "
     "again, training continues from its last checkpoint";
 
-/// For transports: the errors about another rank that made a different call, left, or is late.
+/// Transports throw these errors about another rank that made a different call, left, or is late.
 [[noreturn]] void fail_different_call(std::string_view here, int rank, std::string_view there);
 std::string leaving_text(int rank, std::string_view reason);
 [[noreturn]] void fail_left(std::string_view here, int rank, std::string_view reason);

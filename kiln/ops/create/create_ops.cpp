@@ -5,9 +5,9 @@
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/check.hpp"
-#include "kiln/ops/devices.hpp"
 #include "kiln/ops/emit.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/move.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/ops/view/another_view.hpp"
 #include "kiln/ops/view/view.hpp"
@@ -105,10 +105,7 @@ Value from_data(TensorData data, const Device& device) {
 Value to_device(const Value& x, const Device& device) {
   const bool stays = !device.place().chosen || x.device().place() == device.place();
   if (x.is_scalar() || (x.device() == device && stays && x.device().is_autodiff() == device.is_autodiff())) return x;
-  if (!(x.device() == device)) {
-    if (Value moved = moved_directly(x, device)) return moved;
-    return from_data(x.data(), device);
-  }
+  if (!(x.device() == device)) return start_move(x, device)->take();
   // The result shares the memory, unless it is to be on another part of the device.
   const NoGrad pause;
   return another_view(x, device);

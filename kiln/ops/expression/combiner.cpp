@@ -1,15 +1,21 @@
 #include "kiln/ops/expression/combiner.hpp"
 
+#include "kiln/core/text.hpp"
 #include "kiln/ops/expression/parse.hpp"
 
 namespace kiln::expr {
 namespace {
 
-/// The length of two: scaled by the larger, so that no square leaves the range of the type. NaN wins, then infinity.
-constexpr std::string_view kLengthOfTwo =
-    "select(is_finite(max(abs(x), abs(y))) & (max(abs(x), abs(y)) > 0), max(abs(x), abs(y)) * sqrt(1 + "
-    "(min(abs(x), abs(y)) / max(abs(x), abs(y))) * (min(abs(x), abs(y)) / max(abs(x), abs(y)))), "
-    "max(abs(x), abs(y)))";
+/// The length of two: scaled by the larger, so that no square leaves the range of the type. NaN wins, then infinity. Both
+/// are made smaller, by a power of two, before one that is over 2^100 divides: GLSL and WGSL give no quotient of numbers
+/// above 2^126.
+std::string length_of_two() {
+  const std::string_view large = "max(abs(x), abs(y))";
+  const std::string scale = text("select(", large, " > 1.2676506002282294e30, 5.421010862427522e-20, 1)");
+  const std::string ratio = text("(min(abs(x), abs(y)) * ", scale, " / (", large, " * ", scale, "))");
+  return text("select(is_finite(", large, ") & (", large, " > 0), ", large, " * sqrt(1 + ", ratio, " * ", ratio, "), ",
+              large, ")");
+}
 
 Combiner make(std::string_view identity, std::string_view combine, std::string_view finish = "x") {
   const Variable pair[] = {{"x"}, {"y"}}, all[] = {{"x"}, {"n"}};
@@ -34,7 +40,7 @@ const Combiner& combiner(op::ReduceFn fn) {
       make("highest", "min(x, y)"),
       make("0", "select((x != 0) | (y != 0), 1, 0)"),
       make("1", "select((x != 0) & (y != 0), 1, 0)"),
-      make("0", kLengthOfTwo, "abs(x)"),
+      make("0", length_of_two(), "abs(x)"),
   };
   return kCombiners[static_cast<std::size_t>(fn)];
 }

@@ -40,7 +40,8 @@ Spatial result_sizes(std::string_view name, const Conv& conv, const Spatial& siz
   Spatial result;
   for (int i = 0; i < sizes.size(); ++i) {
     const std::int64_t padded = add_sizes(name, sizes[i], conv.padding[i] + conv.padding_after[i]);
-    const std::int64_t room = kernel[i] > 0 ? padded - reach(name, kernel[i], conv.dilation[i]) : -1;
+    const bool is_size = sizes[i] >= 0 && kernel[i] > 0;
+    const std::int64_t room = is_size ? padded - reach(name, kernel[i], conv.dilation[i]) : -1;
     require<ShapeError>(room >= 0, name, ": a kernel of ", kernel, " with dilation ", conv.dilation,
                         " does not fit into ", sizes, " with padding ", conv.padding, " to ", conv.padding_after);
     result.push_back(room / conv.stride[i] + 1);

@@ -57,9 +57,15 @@ Value over(const Value& y, const Value& x) {
   const Value at_zero = eq(x, 0);
   return where(at_zero, 0.5, y / where(at_zero, 1.0, x));
 }
-Value igamma_slope(const Value& a, const Value& x) { return exp(xlogy(a - 1, x) - x - lgamma(a)); }
-Value betainc_slope(const Value& a, const Value& b, const Value& x) {
-  return exp(xlogy(a - 1, x) + xlog1py(b - 1, neg(x)) - lgamma(a) - lgamma(b) + lgamma(a + b));
+/// Densities are computed in float64: with large parameters, terms that cancel are thousands of times the result.
+Value in_double(const Value& x) { return x.is_scalar() ? x : cast(x, DType::F64); }
+Value igamma_slope(const Value& shape, const Value& at, DType dtype) {
+  const Value a = in_double(shape), x = in_double(at);
+  return cast(exp(xlogy(a - 1, x) - x - lgamma(a)), dtype);
+}
+Value betainc_slope(const Value& first, const Value& second, const Value& at, DType dtype) {
+  const Value a = in_double(first), b = in_double(second), x = in_double(at);
+  return cast(exp(xlogy(a - 1, x) + xlog1py(b - 1, neg(x)) - lgamma(a) - lgamma(b) + lgamma(a + b)), dtype);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext
               kNotReady = 600, kIllegalAddress = 700;
 constexpr std::size_t kTotal = std::size_t{256} << 20;
 
-std::atomic<int> error_of_all = kSuccess, microseconds_of_first = 50, microseconds_of_side = 50;
+std::atomic<int> error_of_all = kSuccess, microseconds_of_first = 50, microseconds_of_side = 50,
+                 microseconds_of_second = 50;
 
 /// What a stream was asked for while it was recorded.
 struct Graph {
@@ -38,7 +39,7 @@ struct Graph {
 /// What a stream's handle points to.
 class Worker {
  public:
-  explicit Worker(bool is_side) : is_side_(is_side) {}
+  Worker(bool is_side, bool is_second) : is_side_(is_side), is_second_(is_second) {}
   Graph* recording = nullptr;  // of the thread that uses the stream: others record theirs
   std::uint64_t push(std::function<void()> job) {
     const std::lock_guard lock(mutex_);
@@ -69,7 +70,9 @@ class Worker {
       const std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
       lock.unlock();
-      std::this_thread::sleep_for(std::chrono::microseconds(is_side_ ? microseconds_of_side : microseconds_of_first));
+      std::this_thread::sleep_for(std::chrono::microseconds(is_side_     ? microseconds_of_side
+                                                            : is_second_ ? microseconds_of_second
+                                                                         : microseconds_of_first));
       if (error_of_all == kSuccess) job();
       lock.lock();
       ++done_;
@@ -82,7 +85,7 @@ class Worker {
   std::deque<std::function<void()>> jobs_;
   std::uint64_t asked_ = 0, done_ = 0;
   bool started_ = false;
-  const bool is_side_;
+  const bool is_side_, is_second_;
 };
 
 Worker& worker_of(void* stream) { return *static_cast<Worker*>(stream); }
@@ -97,10 +100,22 @@ void wait_for_all() {
   }
   for (Worker* const each : all) each->wait(each->asked());
 }
-std::map<unsigned long long, std::size_t> blocks;
+struct Block {
+  std::size_t bytes;
+  void* context;
+};
+std::map<unsigned long long, Block> blocks;
+/// The context whose memory that is; null if none's is.
+void* context_of(unsigned long long address) {
+  const std::lock_guard lock(mutex);
+  auto after = blocks.upper_bound(address);
+  if (after == blocks.begin()) return nullptr;
+  const auto& [start, block] = *--after;
+  return address < start + block.bytes ? block.context : nullptr;
+}
 std::size_t taken = 0;
 FakeLaunch last_launch{};
-std::atomic<int> launches = 0, pinned = 0, programs = 0;
+std::atomic<int> launches = 0, pinned = 0, programs = 0, peers = 0;
 
 std::atomic<double> now = 0;  // ms
 struct Event {
@@ -122,10 +137,11 @@ struct Event {
   std::atomic<double> when = 0;
 };
 
-int context;  // its address is the context's handle
+int contexts[2];  // their addresses are the handles of the devices' contexts
 thread_local void* current = nullptr;
 
-int state() { return current == &context ? error_of_all.load() : kInvalidContext; }
+bool is_context(const void* handle) { return handle == &contexts[0] || handle == &contexts[1]; }
+int state() { return is_context(current) ? error_of_all.load() : kInvalidContext; }
 
 std::atomic<int> graphs = 0;  // that were started
 
@@ -193,6 +209,10 @@ int cuGetErrorString(int error, const char** words) {
   *words = error == kIllegalAddress ? "an illegal memory access was encountered" : "something else";
   return kSuccess;
 }
+int cuDriverGetVersion(int* version) {
+  *version = 12040;
+  return kSuccess;
+}
 int cuDeviceGetCount(int* count) {
   *count = 2;
   return kSuccess;
@@ -214,8 +234,8 @@ int cuDeviceGetUuid_v2(char* id, int device) {
   id[0] = static_cast<char>(device);
   return kSuccess;
 }
-int cuDevicePrimaryCtxRetain(void** made, int) {
-  *made = &context;
+int cuDevicePrimaryCtxRetain(void** made, int device) {
+  *made = &contexts[device];
   return kSuccess;
 }
 int cuDevicePrimaryCtxRelease_v2(int) { return kSuccess; }
@@ -235,7 +255,7 @@ int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 int cuStreamCreateWithPriority(void** stream, unsigned, int priority) {
   const std::lock_guard lock(mutex);
-  workers.push_back(new Worker(priority < 0));
+  workers.push_back(new Worker(priority < 0, current == &contexts[1]));
   *stream = workers.back();
   return state();
 }
@@ -284,7 +304,7 @@ int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   const std::lock_guard lock(mutex);
   if (bytes > kTotal - taken) return kOutOfMemory;
   *address = reinterpret_cast<unsigned long long>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
-  blocks[*address] = bytes;
+  blocks[*address] = {bytes, current};
   taken += bytes;
   return kSuccess;
 }
@@ -293,7 +313,7 @@ int cuMemFree_v2(unsigned long long address) {
   const std::lock_guard lock(mutex);
   const auto block = blocks.find(address);
   if (block == blocks.end()) return kInvalidValue;
-  taken -= block->second;
+  taken -= block->second.bytes;
   blocks.erase(block);
   std::free(reinterpret_cast<void*>(address));
   return kSuccess;
@@ -315,7 +335,22 @@ int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, v
   return later(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void* stream) {
+  if (context_of(to) != context_of(from)) return kInvalidValue;
   return later(stream, [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+}
+int cuDeviceCanAccessPeer(int* can, int device, int other) {
+  *can = device != other;
+  return kSuccess;
+}
+int cuCtxEnablePeerAccess(void* other, unsigned) {
+  return is_context(other) && other != current ? state() : kInvalidContext;
+}
+int cuMemcpyPeerAsync(unsigned long long to, void* to_context, unsigned long long from, void* from_context,
+                      std::size_t bytes, void* stream) {
+  if (context_of(to) != to_context || context_of(from) != from_context || to_context == from_context)
+    return kInvalidValue;
+  ++peers;
+  return later(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
 }
 int cuMemsetD8Async(unsigned long long start, unsigned char value, std::size_t bytes, void* stream) {
   return later(stream, [=] { std::memset(reinterpret_cast<void*>(start), value, bytes); });
@@ -468,13 +503,19 @@ void kiln_fake_spend(double milliseconds) { now = now + milliseconds; }
 
 /// How long each thing takes, of the stream that a device has first and of those beside it.
 void kiln_fake_pace(int microseconds, int microseconds_beside) {
-  microseconds_of_first = microseconds;
+  microseconds_of_first = microseconds_of_second = microseconds;
   microseconds_of_side = microseconds_beside;
+}
+
+/// How long each thing takes on the first device and on the second.
+void kiln_fake_paces(int microseconds, int microseconds_on_second) {
+  microseconds_of_first = microseconds;
+  microseconds_of_second = microseconds_on_second;
 }
 
 FakeState kiln_fake_state() {
   const std::lock_guard lock(mutex);
-  return {last_launch, launches, graphs, pinned, programs, taken};
+  return {last_launch, launches, graphs, pinned, programs, peers, taken};
 }
 
 }  // extern "C"

@@ -14,6 +14,7 @@ struct FakeState {
   int graphs;    // that were started
   int pinned;    // blocks of the host's memory
   int programs;  // that were compiled
+  int peers;     // copies from one device to another
   std::size_t taken;
 };
 

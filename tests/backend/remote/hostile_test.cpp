@@ -5,9 +5,10 @@
 #include <set>
 #include <thread>
 
+#include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/wire/op_wire.hpp"
 #include "tests/backend/remote/hosted_pair.hpp"
+#include "tests/backend/remote/raw_client.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -15,58 +16,7 @@ namespace {
 
 using remote::Entry;
 using remote::Frame;
-
-/// Speaks the protocol by hand.
-class RawClient {
- public:
-  explicit RawClient(remote::Host& host) {
-    auto [here, there] = net::connected_pair();
-    host.attach(std::move(there));
-    connection_ = std::move(here);
-  }
-  void send(const std::vector<std::byte>& message) {
-    try {
-      connection_->send(message);
-    } catch (const IoError&) {}  // the server has closed
-  }
-  void hello(remote::Hello hello = {}, std::uint64_t protocol = remote::kProtocol) {
-    wire::Writer out;
-    remote::begin(out, Frame::Hello);
-    wire::write_header(out);
-    out.whole(protocol);
-    wire::write_field(out, hello);
-    send(out.take());
-  }
-  /// The sentence of the first Refusal or Goodbye that comes; empty where the connection ends without one.
-  std::string refusal() {
-    try {
-      while (const auto message = connection_->receive()) {
-        wire::Reader in("the server", *message);
-        const auto type = static_cast<Frame>(in.byte());
-        if (type == Frame::Refusal) wire::read_header(in);
-        else if (type == Frame::Goodbye) (void)in.whole(), (void)in.whole();
-        else continue;
-        remote::Refusal refusal;
-        wire::read_field(in, refusal);
-        return refusal.sentence;
-      }
-    } catch (const IoError&) {}
-    return "";
-  }
-  /// A Work frame with these entries; the first has number 1.
-  void work(const std::function<void(wire::Writer&)>& entries) {
-    wire::Writer out;
-    remote::begin(out, Frame::Work);
-    out.whole(++frames_);
-    entries(out);
-    send(out.take());
-  }
-  void close() { connection_->close(); }
-
- private:
-  std::unique_ptr<net::Connection> connection_;
-  std::uint64_t frames_ = 0;
-};
+using test::RawClient;
 
 struct Hostile : testing::Test {
   remote::Host host{{Device::cpu()}, {.token = "right", .limits = {.memory = 1 << 20, .tensors = 100}}};
@@ -79,16 +29,23 @@ struct Hostile : testing::Test {
     RawClient client(host);
     client.hello({.token = "right"});
     client.work(entries);
-    return client.refusal();
+    client.bye();
+    return client.told();
+  }
+  void expect_told(const char* part, const std::function<void(wire::Writer&)>& entries) {
+    const std::string said = answer_to(entries);
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+    EXPECT_FALSE(said.starts_with("goes on")) << said;
+  }
+  /// The same of an error that does not end the session.
+  void expect_goes_on(const char* part, const std::function<void(wire::Writer&)>& entries) {
+    const std::string said = answer_to(entries);
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+    EXPECT_TRUE(said.starts_with("goes on: ")) << said;
   }
 };
 
-void upload(wire::Writer& out, const Desc& desc, std::size_t bytes) {
-  remote::begin(out, Entry::Upload);
-  wire::write_desc(out, desc);
-  out.whole(bytes);
-  for (std::size_t i = 0; i < bytes; ++i) out.byte(0);
-}
+const auto upload = test::write_upload;
 
 TEST_F(Hostile, ATokenAVersionAndADeviceAreAskedFor) {
   EXPECT_EQ(sentence_of([&] { test::remote_device(host, {.token = "wrong"}); }),
@@ -100,12 +57,12 @@ TEST_F(Hostile, ATokenAVersionAndADeviceAreAskedFor) {
   RawClient later(host);
   later.hello({.token = "right"}, 99);
   EXPECT_EQ(
-      later.refusal(),
-      "the client speaks version 99 of the remote device's protocol, the server version 1: let both be of the same "
+      later.told(),
+      "the client speaks version 99 of the remote device's protocol, the server version 2: let both be of the same "
       "version of Kiln");
   RawClient stranger(host);
   stranger.send({std::byte{0}, std::byte{'G'}, std::byte{'E'}, std::byte{'T'}, std::byte{' '}});
-  EXPECT_NE(stranger.refusal(), "");
+  EXPECT_NE(stranger.told(), "");
 }
 
 TEST(Token, IsNotLookedAtWhereTheServerAsksForNone) {
@@ -122,50 +79,67 @@ TEST_F(Hostile, ATableThatDiffersIsSaidByName) {
 }
 
 TEST_F(Hostile, HandlesOfOthersAndFreedOnesAreNone) {
-  const std::string none = answer_to([](wire::Writer& out) {
+  expect_goes_on("there is no value 0: it was freed, or never made", [](wire::Writer& out) {
     remote::begin(out, Entry::Read);
     out.whole(1), out.whole(1), out.whole(0);
   });
-  EXPECT_NE(none.find("there is no value 0: it was freed, or never made"), std::string::npos) << none;
-  const std::string freed = answer_to([](wire::Writer& out) {
+  expect_goes_on("there is no value 0: it was freed, or never made", [](wire::Writer& out) {
+    upload(out, {Shape{2}, DType::F32}, 8);
+    const Value in(make_ref<Node>(Desc{Shape{2}, DType::F32}, Device::cpu()));
+    Value made(make_ref<Node>(Desc{Shape{2}, DType::F32}, Device::cpu()));
+    remote::begin(out, Entry::Form);
+    remote::write_form(out, op::Reshape{{2}}, {{&in, 1}, {&made, 1}}, nullptr);
+    remote::begin(out, Entry::Free), out.whole(1);
+    out.whole(remote::kFirstForm), out.whole(1);
+  });
+  expect_told("value 0 cannot be freed", [](wire::Writer& out) {
     upload(out, {Shape{2}, DType::F32}, 8);
     for (int twice = 0; twice < 2; ++twice) remote::begin(out, Entry::Free), out.whole(1);
   });
-  EXPECT_NE(freed.find("value 0 cannot be freed"), std::string::npos) << freed;
 }
 
 TEST_F(Hostile, LengthsThatLieAreRefused) {
-  const auto says = [&](const char* part, const std::function<void(wire::Writer&)>& entries) {
-    const std::string said = answer_to(entries);
-    EXPECT_NE(said.find(part), std::string::npos) << said;
-  };
-  says("12 bytes for a tensor that lacks 8", [](wire::Writer& out) { upload(out, {Shape{2}, DType::F32}, 12); });
-  says("bytes, there can be", [](wire::Writer& out) {
+  expect_told("12 bytes for a tensor that lacks 8", [](wire::Writer& out) { upload(out, {Shape{2}, DType::F32}, 12); });
+  expect_told("bytes, there can be", [](wire::Writer& out) {
     remote::begin(out, Entry::Upload);
     wire::write_desc(out, {Shape{1000}, DType::F32});
     out.whole(1 << 30);
   });
-  says("cannot be", [](wire::Writer& out) { upload(out, {Shape{1 << 30, 1 << 30, 1 << 30}, DType::F32}, 0); });
-  says("a piece of no upload", [](wire::Writer& out) { remote::begin(out, Entry::Piece), out.whole(1), out.byte(0); });
-  says("an upload is not complete", [](wire::Writer& out) {
+  expect_told("cannot be", [](wire::Writer& out) { upload(out, {Shape{1 << 30, 1 << 30, 1 << 30}, DType::F32}, 0); });
+  expect_told("a piece of no upload",
+              [](wire::Writer& out) { remote::begin(out, Entry::Piece), out.whole(1), out.byte(0); });
+  expect_told("an upload is not complete", [](wire::Writer& out) {
     upload(out, {Shape{4}, DType::F32}, 8);
     remote::begin(out, Entry::Flush);
   });
-  says("value 0 has not arrived yet", [](wire::Writer& out) {
+  expect_told("a call within an upload", [](wire::Writer& out) {
+    const Value in(make_ref<Node>(Desc{Shape{4}, DType::F32}, Device::cpu()));
+    Value made(make_ref<Node>(Desc{Shape{4}, DType::F32}, Device::cpu()));
+    remote::begin(out, Entry::Form);
+    remote::write_form(out, op::Reshape{{4}}, {{&in, 1}, {&made, 1}}, nullptr);
+    upload(out, {Shape{4}, DType::F32}, 8);
+    out.whole(remote::kFirstForm), out.whole(1);
+  });
+  expect_goes_on("value 0 has not arrived yet", [](wire::Writer& out) {
     upload(out, {Shape{4}, DType::F32}, 8);
     remote::begin(out, Entry::Memory), out.whole(1);  // a client that was cut off may ask again within an upload
     remote::begin(out, Entry::Read), out.whole(2), out.whole(1), out.whole(0);
   });
-  says("values, there can be", [](wire::Writer& out) { remote::begin(out, Entry::Causes), out.whole(1u << 31); });
-  says("form 7 of 0", [](wire::Writer& out) { out.whole(remote::kFirstForm + 7); });
-  says("there is no entry 31", [](wire::Writer& out) { out.whole(31); });
+  expect_told("values, there can be",
+              [](wire::Writer& out) { remote::begin(out, Entry::Causes), out.whole(1u << 31); });
+  // The rest of a request that lies about its length is no entry: it must not be read as one.
+  expect_told("values, there can be",
+              [](wire::Writer& out) { remote::begin(out, Entry::Read), out.whole(1), out.whole(1u << 31); });
+  expect_told("form 7 of 0", [](wire::Writer& out) { out.whole(remote::kFirstForm + 7); });
+  expect_told("there is no entry 31", [](wire::Writer& out) { out.whole(31); });
+  expect_told("a limit of -5 bytes", [](wire::Writer& out) { remote::begin(out, Entry::SetLimit), out.integer(-5); });
 }
 
 TEST_F(Hostile, EveryCallIsInferredAgain) {
-  const auto reshape = [](const Shape& to, const Shape& result) {
+  const auto reshape = [](const Shape& to, const Shape& result, const Shape& said = {4}) {
     return [=](wire::Writer& out) {
       upload(out, {Shape{4}, DType::F32}, 16);
-      const Value in(make_ref<Node>(Desc{Shape{4}, DType::F32}, Device::cpu()));
+      const Value in(make_ref<Node>(Desc{said, DType::F32}, Device::cpu()));
       Value made(make_ref<Node>(Desc{result, DType::F32}, Device::cpu()));
       remote::begin(out, Entry::Form);
       remote::write_form(out, op::Reshape{to}, {{&in, 1}, {&made, 1}}, nullptr);
@@ -173,19 +147,69 @@ TEST_F(Hostile, EveryCallIsInferredAgain) {
       out.whole(1);
     };
   };
-  EXPECT_NE(answer_to(reshape({5}, {5})).find("reshape"), std::string::npos);
-  EXPECT_NE(answer_to(reshape({2, 2}, {4, 4})).find("does not give the results that the client says"),
-            std::string::npos);
-  EXPECT_NE(answer_to([](wire::Writer& out) {
-              remote::begin(out, Entry::Form);
-              out.op("no_such_op", 1);
-            }).find("has no operation 'no_such_op'"),
-            std::string::npos);
-  EXPECT_NE(answer_to([](wire::Writer& out) {
-              remote::begin(out, Entry::Form);
-              out.op("fused", wire::fingerprint("fused"));
-            }).find("only for the device that planned it"),
-            std::string::npos);
+  expect_goes_on("reshape", reshape({5}, {5}));
+  expect_goes_on("does not give the results that the client says", reshape({2, 2}, {4, 4}));
+  expect_goes_on("reshape: an operand is float32 [4]", reshape({5}, {5}, {5}));
+  expect_told("has no operation 'no_such_op'", [](wire::Writer& out) {
+    remote::begin(out, Entry::Form);
+    out.op("no_such_op", 1);
+  });
+  expect_told("only for the device that planned it", [](wire::Writer& out) {
+    remote::begin(out, Entry::Form);
+    out.op("fused", wire::fingerprint("fused"));
+  });
+}
+
+// A call that is wrong fails alone: what comes after it in the same frame is done.
+TEST_F(Hostile, TheSessionGoesOnBehindACallThatIsWrong) {
+  RawClient client(host);
+  client.hello({.token = "right"});
+  client.work([](wire::Writer& out) {
+    upload(out, {Shape{4}, DType::F32}, 16);
+    const Value in(make_ref<Node>(Desc{Shape{4}, DType::F32}, Device::cpu()));
+    Value made(make_ref<Node>(Desc{Shape{5}, DType::F32}, Device::cpu()));
+    remote::begin(out, Entry::Form);
+    remote::write_form(out, op::Reshape{{5}}, {{&in, 1}, {&made, 1}}, nullptr);
+    out.whole(remote::kFirstForm), out.whole(1);
+    remote::begin(out, Entry::Read), out.whole(7), out.whole(1), out.whole(0);
+  });
+  bool failed = false, answered = false;
+  while (!answered) {
+    const auto message = client.receive();
+    ASSERT_TRUE(message);
+    wire::Reader in("the server", *message);
+    const auto type = static_cast<Frame>(in.byte());
+    ASSERT_NE(type, Frame::Goodbye);
+    failed = failed || type == Frame::Failures;
+    answered = type == Frame::Answer;
+  }
+  EXPECT_TRUE(failed);
+}
+
+TEST_F(Hostile, AProgramThatIsWrongFailsWhenItIsReplayed) {
+  const Value x = full({3}, 1, Device::cpu(), DType::F32);
+  const Graph graph = capture_graph([](const Values& in) { return Values{in[0] * in[0]}; }, {&x, 1});
+  wire::Writer writer;
+  write_graph(writer, graph);
+  const std::vector<std::byte> whole = writer.take();
+  const auto replays = [&](std::vector<std::byte> bytes, const Shape& gives, const Shape& input) {
+    return [=](wire::Writer& out) {
+      upload(out, {input, DType::F32}, static_cast<std::size_t>(4 * numel(input)));
+      remote::begin(out, Entry::Program), out.whole(1);
+      out.whole(bytes.size()), out.bytes(bytes);
+      out.whole(1), wire::write_desc(out, {gives, DType::F32});
+      out.whole(0);
+      remote::begin(out, Entry::Replay), out.whole(1), out.whole(1), out.whole(1), out.byte(0);
+    };
+  };
+  EXPECT_EQ(answer_to(replays(whole, {3}, {3})), "");
+  expect_goes_on("the program does not give the results that the client says", replays(whole, {4}, {3}));
+  expect_goes_on("[4]", replays(whole, {3}, {4}));
+  for (std::size_t cut = 0; cut < whole.size(); ++cut)
+    expect_goes_on("of the program",
+                   replays({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(cut)}, {3}, {3}));
+  expect_told("there is no program 2",
+              [](wire::Writer& out) { remote::begin(out, Entry::Replay), out.whole(2), out.whole(0), out.byte(0); });
 }
 
 TEST_F(Hostile, ASessionGetsNoMoreThanItMayHave) {
@@ -200,11 +224,17 @@ TEST_F(Hostile, ASessionGetsNoMoreThanItMayHave) {
       sentence_of([&] { (void)sent.data(); }).starts_with("MemoryError: the session on the server may hold 1 MiB"));
   EXPECT_EQ(full({4}, 1, greedy, DType::F32).data().at(0), 1);
   std::vector<Value> many;
-  const auto fill = [&] {
-    for (int i = 0; i < 200; ++i) many.push_back(full({1}, i, greedy, DType::F32));
+  for (int i = 0; i < 200; ++i) many.push_back(full({1}, i, greedy, DType::F32));
+  EXPECT_EQ(sentence_of([&] { (void)many.back().data(); }),
+            "MemoryError: the session on the server may hold 100 tensors: free some, or ask for a larger limit there");
+  many.clear();
+  EXPECT_EQ(full({4}, 1, greedy, DType::F32).data().at(0), 1);
+  const auto flood = [&] {
+    for (int i = 0; i < 2000; ++i) many.push_back(full({1}, i, greedy, DType::F32));
     greedy.sync();
   };
-  EXPECT_NE(sentence_of(fill).find("more than 100 tensors, which is what the server allows"), std::string::npos);
+  EXPECT_NE(sentence_of(flood).find("16 times more than 100 tensors, which is what the server allows"),
+            std::string::npos);
 }
 
 TEST_F(Hostile, WhatIsReadAndExpandedCounts) {
@@ -223,16 +253,6 @@ TEST(Limits, ZeroTensorsAndProgramsAreAnyNumber) {
   remote::Host host({Device::cpu()}, {.limits = {.tensors = 0, .programs = 0}});
   const Device device = test::remote_device(host);
   EXPECT_EQ(full({4}, 2, device, DType::F32).data().at(0), 2);
-}
-
-TEST(Limits, ASessionComputesNoLongerThanItMay) {
-  remote::Host host({Device::cpu()}, {.limits = {.seconds = 1e-6}});
-  const Device device = test::remote_device(host);
-  EXPECT_NE(sentence_of([&] {
-              (void)full({1000}, 1, device, DType::F32).data();
-              device.sync();
-            }).find("which is what the server allows: connect again for a new one"),
-            std::string::npos);
 }
 
 /// A frame of an honest session, and the sizes that it has after each entry.
@@ -263,10 +283,8 @@ TEST_F(Hostile, FramesCutAtEveryByteAndMutatedOnesEndInSentences) {
     RawClient client(host);
     client.hello({.token = "right"});
     client.send(frame);
-    wire::Writer bye;
-    remote::begin(bye, Frame::Bye);
-    client.send(bye.take());
-    return client.refusal();
+    client.bye();
+    return client.told();
   };
   EXPECT_EQ(played(whole), "");
   for (std::size_t cut = 1; cut < whole.size(); ++cut)
@@ -296,15 +314,6 @@ TEST(Killed, AClientWithinAnUploadLeavesNothing) {
   };
   for (int i = 0; i < 500 && !is_over(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_TRUE(is_over());
-}
-
-TEST_F(Hostile, ASlowReaderHoldsUpNobody) {
-  RawClient slow(host);
-  slow.hello({.token = "right"});
-  slow.work([](wire::Writer& out) { upload(out, {Shape{250'000}, DType::F32}, 1'000'000); });
-  for (int i = 0; i < 100; ++i)  // more that it never takes than the server has waiting for a client
-    slow.work([](wire::Writer& out) { remote::begin(out, Entry::Read), out.whole(1), out.whole(1), out.whole(0); });
-  EXPECT_EQ(full({4}, 2, honest, DType::F32).data().at(0), 2);
 }
 
 }  // namespace

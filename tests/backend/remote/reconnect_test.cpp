@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "kiln/backend/capture/graph.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/backend/remote/hosted_pair.hpp"
 #include "tests/support/sentence.hpp"
@@ -102,6 +103,96 @@ TEST_F(Cut, AReadThatWasCutIsAskedForAgain) {
     EXPECT_EQ(device.backend().start_read({&x, 1})->wait()[0].at(699'999), 3);
     EXPECT_GE(client().counters().reconnections, before + 2);
   }
+}
+
+TEST_F(Cut, AProgramThatIsReplayedIsReplayedOnce) {
+  const Value one = full({4}, 1, device, DType::F32);
+  const Graph graph = capture_graph([&](const Values& in) { return Values{in[0] * 1.5 + one}; }, {&one, 1});
+  cut_next_after(3);
+  cut();
+  Value x = full({4}, 0, device, DType::F32);
+  float expected = 0;
+  for (int i = 1; i <= 60; ++i) {
+    x = graph.replay({&x, 1})[0];
+    expected = expected * 1.5f + 1;
+    if (i % 3 == 0) device.flush();
+    if (i % 20 == 0) { EXPECT_FLOAT_EQ(at(x), expected); }
+    expected = i % 20 == 0 ? at(x) : expected;
+  }
+  EXPECT_GT(client().counters().reconnections, 5);
+  EXPECT_EQ(host.counters().sessions.at(0).calls, 2 + 60 * static_cast<int>(graph.size()));
+}
+
+/// A network that doubles messages, and puts one of two that follow each other before the other.
+class Unruly final : public net::Connection {
+ public:
+  struct Counts {  // of all connections, so that what is sent again finds another fate
+    std::atomic<int> sent{0}, received{0}, pieces{0}, faults{0};
+  };
+  Unruly(std::unique_ptr<net::Connection> inner, Counts& counts) : inner_(std::move(inner)), counts_(counts) {}
+
+  void send(std::span<const std::byte> message) override {
+    // A piece of an upload is held until the next message: a whole one follows.
+    if (held_) {
+      inner_->send(message);
+      inner_->send(*std::exchange(held_, std::nullopt));
+      ++counts_.faults;
+    } else if (message.size() > 200'000 && ++counts_.sent % 5 == 0) {
+      held_.emplace(message.begin(), message.end());
+    } else {
+      inner_->send(message);
+      if (++counts_.sent % 3 == 1) inner_->send(message), ++counts_.faults;
+    }
+  }
+  std::optional<net::Message> receive() override {
+    if (again_) return std::exchange(again_, std::nullopt);
+    std::optional<net::Message> message = inner_->receive();
+    if (!message) return message;
+    const bool is_piece = message->front() == std::byte{static_cast<std::uint8_t>(remote::Frame::Piece)};
+    if (is_piece && ++counts_.pieces % 13 == 0) {
+      again_ = inner_->receive();  // the next one comes first
+      std::swap(message, again_);
+      ++counts_.faults;
+    } else if (++counts_.received % 5 == 0) {
+      again_ = message;
+      ++counts_.faults;
+    }
+    return message;
+  }
+  void close() noexcept override { inner_->close(); }
+  std::string peer() const override { return inner_->peer(); }
+
+ private:
+  const std::unique_ptr<net::Connection> inner_;
+  Counts& counts_;
+  std::optional<net::Message> held_, again_;
+};
+
+TEST(Unruly, MessagesThatComeTwiceOrInAnotherOrderChangeNothing) {
+  remote::Host host({Device::cpu()});
+  Unruly::Counts counts;
+  const Device device(make_ref<remote::Remote>([&] {
+    auto [here, there] = net::connected_pair();
+    host.attach(std::move(there));
+    return std::make_unique<Unruly>(std::move(here), counts);
+  }));
+  const auto& client = dynamic_cast<const remote::Remote&>(device.backend());
+  Value sum = full({1}, 0, device, DType::F32);
+  for (int round = 0; round < 4; ++round) {
+    TensorData data(Shape{500, 1000}, DType::F32);  // eight pieces
+    for (std::size_t i = 0; i < 500'000; ++i) data.as<float>()[i] = static_cast<float>((i + 7) % 1013);
+    const TensorData expected = data;
+    EXPECT_EQ(difference(from_data(std::move(data), device).data(), expected, {0, 0}), "");
+    for (int i = 0; i < 10; ++i) {
+      sum = sum + 1;
+      device.flush();
+    }
+    EXPECT_EQ(at(sum), 10 * (round + 1));
+  }
+  EXPECT_GT(counts.faults, 20);
+  EXPECT_GT(client.counters().reconnections, 0);
+  EXPECT_EQ(host.counters().opened, 1);
+  EXPECT_EQ(host.counters().broken, 0);
 }
 
 TEST_F(Cut, BeyondTheWindowASentenceSaysWhatIsLost) {

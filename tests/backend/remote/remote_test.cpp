@@ -148,22 +148,6 @@ TEST(Remote, AnswersQuestionsAboutMemory) {
             "tensors, or ask for a larger limit there");
 }
 
-TEST(Remote, ServesManyClientsAtOnce) {
-  remote::Host host({Device::cpu()});
-  std::vector<std::thread> clients;
-  std::atomic<int> right{0};
-  for (int c = 0; c < 6; ++c)
-    clients.emplace_back([&, c] {
-      const Device device = remote_device(host);
-      Value x = numbers(device, {static_cast<float>(c), 1});
-      for (int i = 0; i < 20; ++i) x = x + 1;
-      right += floats(x) == std::vector<float>{static_cast<float>(c + 20), 21};
-    });
-  for (std::thread& client : clients) client.join();
-  EXPECT_EQ(right, 6);
-  EXPECT_EQ(host.counters().opened, 6);
-}
-
 TEST(Remote, ThreadsShareADevice) {
   remote::Host host({Device::cpu()});
   const Device device = remote_device(host);

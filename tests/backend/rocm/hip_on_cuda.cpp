@@ -71,6 +71,9 @@ const char* text_of(const char* function, int error) {
 extern "C" {
 
 int hipInit(unsigned flags) { return reinterpret_cast<int (*)(unsigned)>(symbol("libcuda.so.1", "cuInit"))(flags); }
+int hipDriverGetVersion(int* version) {
+  return reinterpret_cast<int (*)(int*)>(symbol("libcuda.so.1", "cuDriverGetVersion"))(version);
+}
 int hipGetDeviceCount(int* count) {
   return reinterpret_cast<int (*)(int*)>(symbol("libcuda.so.1", "cuDeviceGetCount"))(count);
 }

@@ -51,6 +51,11 @@ TEST(RouterErrors, NameWhatIsNoPart) {
             "DeviceError: router_part: cpu is no router; Device::router() makes one");
   EXPECT_EQ(sentence_of([&] { return part_of(full({1}, 1, Device::cpu(), DType::F32)); }),
             "DeviceError: part_of: cpu is no router; Device::router() makes one");
+  EXPECT_EQ(sentence_of([&] {
+              MicroBatches(device, 0).begin();
+              return 0;
+            }),
+            "ArgumentError: MicroBatches: at most 0 at a time are none; give 1 or more");
   EXPECT_EQ(sentence_of([&] { return part_of(Value(3)); }), "DeviceError: part_of: 3 is on no device");
   EXPECT_EQ(sentence_of([&] {
               device.set_memory_limit(1 << 20);

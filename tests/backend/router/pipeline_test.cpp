@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <thread>
 
 #include "kiln/autodiff/backward.hpp"
@@ -81,6 +82,40 @@ TEST(RouterPipeline, RunsTheNextMicroBatchOnTheFirstPartMeanwhile) {
     // Two moves for each micro-batch: forward and back.
     EXPECT_EQ(router_moves(pair.device).count, 6);
   }
+}
+
+/// The most memory that micro-batches of 4 MiB of activations take, of which at most so many are under way; 0: any number.
+std::int64_t peak_of_micro_batches(int most) {
+  const Pair pair;
+  constexpr std::int64_t kWide = 1 << 20;
+  const Value a = full({kWide}, 2, router_part(pair.device, 0), DType::F32).require_grad();
+  const Value b = full({kWide}, 3, router_part(pair.device, 1), DType::F32).require_grad();
+  pair.device.sync();
+  Device::cpu().reset_memory_peak();
+  const std::int64_t before = Device::cpu().memory().in_use;
+  std::optional<MicroBatches> in_flight;
+  if (most) in_flight.emplace(pair.device, most);
+  else pair.second->worker.hold();
+  Values sums;
+  for (int i = 0; i < 12; ++i) {
+    if (in_flight) in_flight->begin();
+    const Value x = from_data(data_of({1}, {1}), pair.device);
+    const Gradients found = backward(sum(square(exp(a * 0) * x) * b));
+    sums.push_back(sum(found.of(a)));  // d/da = 0
+    sums.push_back(sum(found.of(b)));  // d/db = 1
+  }
+  if (!most) pair.second->worker.release();
+  for (int i = 0; i < 12; ++i) {
+    EXPECT_EQ(sums[static_cast<std::size_t>(2 * i)].item(), 0);
+    EXPECT_EQ(sums[static_cast<std::size_t>(2 * i + 1)].item(), kWide);
+  }
+  return Device::cpu().memory().peak - before;
+}
+
+TEST(RouterPipeline, KeepsAsManyMicroBatchesInMemoryAsTheProgramSays) {
+  const std::int64_t one = peak_of_micro_batches(1), two = peak_of_micro_batches(2), all = peak_of_micro_batches(0);
+  EXPECT_LE(two, 2 * one + (one >> 2)) << one;
+  EXPECT_GE(all, 5 * one) << one;
 }
 
 TEST(RouterPipeline, TakesErrorsAlong) {

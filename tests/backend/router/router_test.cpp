@@ -85,6 +85,29 @@ TEST(Router, HasViewsWhereTheirValuesAre) {
   EXPECT_EQ(router_moves(device).count, 1);
 }
 
+TEST(Router, SharesTheMemoryOfPartsThatComputeOnTheProcessor) {
+  const Device device = two_processors();
+  Value x = full({1 << 18}, 3, router_part(device, 0), DType::F32) + 0;
+  device.sync();
+  const std::int64_t before = Device::cpu().memory().in_use;
+  const Value there = to_device(x, router_part(device, 1));
+  device.sync();
+  EXPECT_EQ(Device::cpu().memory().in_use, before);
+  EXPECT_EQ(router_moves(device).bytes, 1 << 20);
+  // An operation that could write over its operand does not, as the other part has it too.
+  x = exp(x * 0);
+  for (int i = 0; i < 3; ++i) x = x + 1;
+  EXPECT_EQ(numbers_of(x)[7], 4);
+  EXPECT_EQ(numbers_of(there)[7], 3);
+  const Value more = there * 2;
+  x = {};
+  EXPECT_EQ(numbers_of(more)[(1 << 18) - 1], 6);
+  // A small part of a tensor does not keep the rest of it.
+  Value part = to_device(narrow(full({1 << 18}, 5, Device::cpu(), DType::F32) + 0, 0, 8, 8), Device(plain_cpu()));
+  EXPECT_LT(Device::cpu().memory().in_use, before + (1 << 19) + (1 << 20));
+  EXPECT_EQ(numbers_of(part), std::vector<float>(8, 5));
+}
+
 TEST(Router, MovesWhatToDeviceAsksFor) {
   const Device device = two_processors();
   const Value x = full({2}, 3, router_part(device, 0), DType::F32), there = to_device(x, router_part(device, 1));

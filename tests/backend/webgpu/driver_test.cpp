@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "kiln/backend/gpu/kernel/builder.hpp"
@@ -163,13 +164,15 @@ TEST_F(WebgpuDriver, KeepsTheOrderOfThreads) {
   driver()->clear(blocks_[0], kTensor);
   const std::uint64_t arguments[] = {address_of(blocks_[0]), address_of(blocks_[0]), kTensor};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i)
-    threads.emplace_back([&] {
-      for (int j = 0; j < 40; ++j) {
-        driver()->launch(*code, 1, arguments);
-        if (j % 10 == 0) (void)read(blocks_[0], 4);
-      }
-    });
+  const auto work = [&] {
+    for (int j = 0; j < 40; ++j) {
+      driver()->launch(*code, 1, arguments);
+      if (j % 10 == 0) (void)read(blocks_[0], 4);
+    }
+  };
+  try {
+    for (int i = 0; i < 3; ++i) threads.emplace_back(work);
+  } catch (const std::system_error&) { GTEST_SKIP() << "the module has no threads"; }
   for (std::thread& each : threads) each.join();
   EXPECT_EQ(read(blocks_[0], kTensor), Bytes(kTensor, std::byte{120}));
 }

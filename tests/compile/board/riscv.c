@@ -1,5 +1,7 @@
 /* What a RISC-V processor does before main(), and how it speaks to who debugs it: semihosting (the RISC-V specification of
    that name, with Arm's operations). */
+#include "board.h"
+
 extern char bss_begin[], bss_end[];
 int main(void);
 
@@ -13,7 +15,6 @@ static int ask(int operation, const void* argument) {
       : "memory");
   return a0;
 }
-void say(const char* text);
 void say(const char* text) { ask(0x04, text); }
 
 static void leave(int status) {

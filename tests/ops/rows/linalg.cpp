@@ -136,13 +136,14 @@ void add_factorisations(std::vector<OpCase>& rows) {
         text("pinv", c.suffix), c.shape, [](const Value& a) { return Values{pinv(a)}; },
         [](const Array& a) { return Arrays{pseudo_inverse(a)}; }, shift, 40));
   }
-  rows.push_back(of_matrix(
-      "qr_complete_wide", {2, 4},
-      [](const Value& a) {
-        const auto [q, r] = qr(a, true);
-        return Values{q, r};
-      },
-      gram_schmidt, 1.5, 20));
+  for (const Case& c : {Case{"", {2, 4}}, Case{"_batch", {2, 2, 4}}})
+    rows.push_back(of_matrix(
+        text("qr_complete_wide", c.suffix), c.shape,
+        [](const Value& a) {
+          const auto [q, r] = qr(a, true);
+          return Values{q, r};
+        },
+        gram_schmidt, 1.5, 20));
   rows.push_back(of_matrix(
       "svd_full_square", {3, 3},
       [](const Value& a) {

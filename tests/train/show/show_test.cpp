@@ -9,6 +9,7 @@
 #include "kiln/train/recorded.hpp"
 #include "kiln/train/show/dashboard.hpp"
 #include "tests/support/sentence.hpp"
+#include "tests/train/show/letters.hpp"
 
 namespace kiln {
 namespace {
@@ -114,13 +115,6 @@ TEST(Plot, KeepsTheLeastAndTheGreatestOverACheckpoint) {
   })) << ::testing::PrintToString(lines);
 }
 
-/// How many letters a line has on the screen.
-int letters(const std::string& line) {
-  int count = 0;
-  for (int width = 1; clipped(line, width) != line; ++width) count = width;
-  return count + 1;
-}
-
 Board board() {
   Board made;
   made.progress.on(training::Begin{.batches = 10, .epochs = 4});
@@ -141,7 +135,7 @@ TEST(Dashboard, FitsScreensOfAnySize) {
   for (const ScreenSize size : {ScreenSize{80, 24}, {200, 60}, {20, 5}, {1, 1}}) {
     const auto lines = screen_of(made, {}, size);
     EXPECT_GE(static_cast<int>(lines.size()), std::min(size.height, 2));
-    for (const auto& line : lines) EXPECT_LE(letters(clipped(line, size.width)), size.width) << line;
+    for (const auto& line : lines) EXPECT_LE(test::letters(clipped(line, size.width)), size.width) << line;
   }
   const auto lines = screen_of(made, {}, {80, 24}, false);
   EXPECT_EQ(lines.size(), 24u);

@@ -16,6 +16,7 @@
 
 #include "kiln/core/text.hpp"
 #include "kiln/train/show/dashboard.hpp"
+#include "tests/train/show/letters.hpp"
 
 namespace kiln {
 namespace {
@@ -287,7 +288,7 @@ TEST(Dashboard, FollowsATerminalThatIsResized) {
   EXPECT_NE(shown.find("\x1b[10;1H"), shown.npos);
   for (std::size_t at = shown.find(";1H"); at != shown.npos; at = shown.find(";1H", at + 1)) {
     const std::string line = shown.substr(at + 3, shown.find("\x1b[K", at) - at - 3);
-    EXPECT_LE(letters(line), 30) << line;
+    EXPECT_LE(test::letters(line), 30) << line;
   }
 }
 

@@ -1,28 +1,18 @@
 #include "kiln/backend/cpu/memory/memory_limit.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdint>
 
 #include "kiln/backend/memory/control_group.hpp"
 #include "kiln/backend/memory/environment_limit.hpp"
+#include "kiln/backend/memory/machine_memory.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/setting/setting.hpp"
 
 namespace kiln::cpu {
-namespace {
-
-std::size_t physical_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page_size = ::sysconf(_SC_PAGESIZE);
-  return pages > 0 && page_size > 0 ? static_cast<std::size_t>(pages) * static_cast<std::size_t>(page_size) : SIZE_MAX;
-}
-
-}  // namespace
 
 std::size_t memory_limit_at_start() {
   const auto wish = environment_memory_limit();
-  return wish ? *wish : default_memory_limit(physical_memory(), control_group_memory());
+  return wish ? *wish : default_memory_limit(machine_memory(), control_group_memory());
 }
 
 // An eighth is left for the program and the system: an allocation beyond the limit gets an error sentence, but a

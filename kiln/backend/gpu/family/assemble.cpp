@@ -156,7 +156,7 @@ struct FoldKernel {
       const Expr i = element % inner, at = element / inner % length, outer = element / inner / length;
       const Expr zero = k.literal(index, 0), one = k.literal(index, 1);
       const Local sum = k.variable(k.literal(expr::computed_in(dtype), 0));
-      // Without dilation, only every step-th element of a window can match.
+      // Only every step-th element of a window can match if there is no dilation.
       const Expr close = dilation == one;
       k.loop(select(close, at % step, zero), size, select(close, step, one), [&](const Expr& place) {
         const Expr begin = at - place * dilation, window = begin / step;

@@ -91,7 +91,7 @@ struct BatchPart {
   }
 };
 
-/// None if tensors broadcast other than as one element, or do not have the same order.
+/// Returns none if tensors broadcast other than as one element, or do not have the same order.
 std::optional<BatchPart> part_of(Gpu& gpu, const op::Op& op, const Call& call) {
   const ProgramKey* const program = program_of(gpu, op, call);
   if (!program) return std::nullopt;

@@ -46,7 +46,7 @@ struct PointwiseLaunch {
   std::int64_t items = 0, blocks = 0;
   std::vector<Argument> arguments{};
   PointwiseLaunch(const Shape& shape, std::span<const PointwiseOperand> inputs, std::span<const Array> outputs);
-  /// For expensive steps: where there are many items, a thread takes two vectors, and loads both first.
+  /// Lets a thread take two vectors, and load both first, if there are many items: that suits expensive steps.
   void take_two();
 };
 

@@ -112,7 +112,7 @@ bool any_read(const Statement& let, const Readers& read) {
   return false;
 }
 
-/// From the end to the beginning: notes which values the remaining statements read, and removes those that are not
+/// Goes from the end to the beginning: notes which values the remaining statements read, and removes those that are not
 /// read.
 bool sweep(Statements& statements, Readers& read) {
   bool changed = false;

@@ -101,7 +101,7 @@ struct Statement {
     Fence,    // others see this thread's earlier stores to buffers before its later ones
     Arrive,   // a Barrier, after which the block counts as arrived at cell operand 0 of buffer `place`
     Await,    // a Barrier that continues once operand 1 blocks have arrived at that cell
-    // On matrices that warps hold (Kernel::Matrix):
+    // Steps on matrices that warps hold (Kernel::Matrix):
     MatrixClear,     // matrix `place` becomes 0
     MatrixLoad,      // matrix `place` from shared array `from`, at operand 0 and with lines operand 1 apart
     MatrixMultiply,  // matrix `place` += matrix `from` * matrix `by`
@@ -125,7 +125,7 @@ struct Parameter {
   std::size_t words() const { return std::max<std::size_t>(count, 1); }  // arguments
 };
 
-/// Where an argument of a lowered kernel (lower/lower.hpp) comes from.
+/// The source of an argument of a lowered kernel (lower/lower.hpp).
 struct Origin {
   enum class Kind : std::uint8_t {
     Argument,  // argument `of` of the kernel that was lowered
@@ -165,7 +165,7 @@ struct Kernel {
   std::vector<Matrix> matrices{};
   std::vector<DType> values{};  // types, by Id
   Statements body{};
-  // By argument, where a lowered kernel has others than the kernel that it was; and what its uniform block holds.
+  // The sources of a lowered kernel's arguments, if they are others than before; and what its uniform block holds.
   std::vector<Origin> origins{}, uniform{};
 
   static constexpr std::uint16_t kChosen = 0x8000;
@@ -173,7 +173,7 @@ struct Kernel {
   const Parameter& parameter(std::uint16_t place) const {
     return parameters[place & kChosen ? chosen[place - kChosen] : place];
   }
-  /// Where each shared array begins in the memory of a block, aligned to 16 bytes, followed by the total.
+  /// The places at which shared arrays begin in the memory of a block, aligned to 16 bytes, followed by the total.
   std::vector<std::int64_t> shared_offsets() const {
     std::vector<std::int64_t> offsets;
     std::int64_t at = 0;
@@ -185,7 +185,7 @@ struct Kernel {
     offsets.push_back(at);
     return offsets;
   }
-  /// Bytes of the numbers that a launch passes by themselves, 8 each.
+  /// The bytes of the numbers that a launch passes by themselves, 8 each.
   std::int64_t number_bytes() const {
     std::int64_t bytes = 0;
     for (const Parameter& each : parameters)

@@ -164,7 +164,7 @@ class Simulated final : public Driver, Collectives {
     const auto& [start, bytes] = *--next;
     return at <= start + bytes ? Extent{start, start + bytes} : Extent{at, at};
   }
-  /// Where the tensor at that address is bound: strides may be negative, so that it is touched from its beginning on.
+  /// The place at which the tensor at that address is bound: its beginning, since strides may be negative.
   /// Packed elements are parts of whole words.
   std::uint64_t bound_at(std::uint64_t at) const {
     const auto step = static_cast<std::uint64_t>(std::max<std::int64_t>(profile_.has.binding_alignment, 4));

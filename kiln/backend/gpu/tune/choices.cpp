@@ -14,8 +14,9 @@
 namespace kiln::gpu {
 namespace {
 
-// Of the tables of ways to choose from, and of what the questions mean: choices that were made from others are forgotten.
-constexpr int kVersion = 1;
+// The version of the tables of ways to choose from, and of what the questions mean: choices that were made from others
+// are forgotten.
+constexpr int kVersion = 2;
 constexpr std::string_view kSign = " = ";
 
 }  // namespace
@@ -26,6 +27,7 @@ Choices::Choices(std::string device, Clock clock, CodeCache cache, std::optional
       cache_(std::move(cache)),
       file_(std::move(file)),
       measures_(is_set("KILN_AUTOTUNE", false)),
+      asks_(measures_ || file_),
       logs_(is_logged("gpu")) {
   read_file();
 }

@@ -12,6 +12,8 @@
 #include "kiln/backend/gpu/simulated/simulated.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/sequence/attention.hpp"
+#include "tests/backend/gpu/family/watched.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln::gpu {
@@ -81,17 +83,17 @@ TEST_F(Choosing, LeavesOutWaysThatCannotRun) {
 }
 
 TEST_F(Choosing, ReadsTheFileOfAProgramBeforeAllElse) {
-  write("shipped", "# a comment\n\nkiln 1 on a device: a product = small\n");
+  write("shipped", "# a comment\n\nkiln 2 on a device: a product = small\n");
   EXPECT_EQ(choose({1, 2, 3}, path("shipped")), 2);
   measure(true);
   EXPECT_EQ(choose({1, 2, 3}, path("shipped")), 2);
   EXPECT_EQ(ran_, 0);
   // A way that is no longer there is measured again, and the file is brought up to date.
-  write("shipped", "kiln 1 on a device: a product = huge\nkiln 1 on a device: another = x\n");
+  write("shipped", "kiln 2 on a device: a product = huge\nkiln 2 on a device: another = x\n");
   EXPECT_EQ(choose({3, 2, 1}, path("shipped")), 2);
   EXPECT_EQ(read_text_file(path("shipped")),
             "# Kernels that were measured to be the quickest (KILN_AUTOTUNE=1).\n"
-            "kiln 1 on a device: a product = small\nkiln 1 on a device: another = x\n");
+            "kiln 2 on a device: a product = small\nkiln 2 on a device: another = x\n");
 }
 
 TEST_F(Choosing, WritesAFileToShip) {
@@ -112,23 +114,35 @@ TEST_F(Choosing, SaysWhatIsWrongWithAFile) {
                  " is no choice, which is \"KEY = CHOICE\"; delete it"));
 }
 
-/// The bytes of a product by the tile that a clock finds the quickest: the one that it is asked about in call `which`.
-std::vector<std::byte> product(std::string_view device, DType dtype, int which, int& calls) {
-  calls = 0;
-  auto choices = std::make_unique<Choices>(
-      "a device",
-      [&calls, which](FunctionRef<void()> work) {
-        work();
-        return calls++ == which ? 60.0 : 100.0;  // so slow that each is asked about once
-      },
-      CodeCache(std::nullopt), std::nullopt);
-  const Profile& profile = *std::ranges::find(profiles(), device, &Profile::name);
+struct Sizes {
+  std::int64_t rows, depth, columns;
+};
+
+/// The bytes of a product on a device that chooses so.
+std::vector<std::byte> product(std::string_view device, DType dtype, const Sizes& sizes,
+                               std::unique_ptr<Choices> choices) {
+  // With one multiprocessor all sizes keep the device busy: large tiles are among the ways.
+  Profile profile = *std::ranges::find(profiles(), device, &Profile::name);
+  profile.has.multiprocessors = 1;
   const Device on(make_ref<Gpu>(make_simulated(profile), std::move(choices)));
   on.seed(3);
-  const Value a = cast(normal({66, 40}, 0, 1, on, DType::F32), dtype),
-              b = cast(normal({40, 72}, 0, 1, on, DType::F32), dtype);
+  const Value a = cast(normal({sizes.rows, sizes.depth}, 0, 1, on, DType::F32), dtype),
+              b = cast(normal({sizes.depth, sizes.columns}, 0, 1, on, DType::F32), dtype);
   const TensorData made = matmul(a, b).data();
   return {made.bytes().begin(), made.bytes().end()};
+}
+
+/// The same by the tile that a clock finds the quickest: the one that it is asked about in call `which`.
+std::vector<std::byte> timed_product(std::string_view device, DType dtype, int which, int& calls) {
+  calls = 0;
+  return product(device, dtype, {66, 40, 72},
+                 std::make_unique<Choices>(
+                     "a device",
+                     [&calls, which](FunctionRef<void()> work) {
+                       work();
+                       return calls++ == which ? 60.0 : 100.0;  // so slow that each is asked about once
+                     },
+                     CodeCache(std::nullopt), std::nullopt));
 }
 
 TEST_F(Choosing, KeepsTheBitsOfProducts) {
@@ -137,11 +151,125 @@ TEST_F(Choosing, KeepsTheBitsOfProducts) {
       {"simulated:cuda", DType::F32}, {"simulated:cuda", DType::F16}, {"simulated:vulkan32", DType::BF16}};
   for (const auto& [device, dtype] : kinds) {
     int ways = 0, calls = 0;
-    const std::vector<std::byte> expected = product(device, dtype, 0, ways);
+    const std::vector<std::byte> expected = timed_product(device, dtype, 0, ways);
     EXPECT_GT(ways, 2);
     for (const int which : {1, ways / 2, ways - 1})
-      EXPECT_EQ(product(device, dtype, which, calls), expected) << device << ", " << which;
+      EXPECT_EQ(timed_product(device, dtype, which, calls), expected) << device << ", " << which;
   }
+}
+
+// Tiles past the ends of the matrices, and an odd number of steps; and tiles that are all whole.
+TEST_F(Choosing, KeepsTheBitsOfLargeProducts) {
+  measure(true);
+  struct Kind {
+    std::string_view device;
+    DType dtype;
+    std::string_view loads;
+    std::initializer_list<std::string_view> tiles;
+  };
+  const std::initializer_list<std::string_view> of_warps{"64x64x32 of 4x8", "128x256x16 of 8x16 two ahead",
+                                                         "128x128x64 of 8x16 in one stage",
+                                                         "128x128x16 of 8x16 two ahead"};
+  const Kind kinds[] = {{"simulated:cuda",
+                         DType::F32,
+                         "deep 4 by wide 4",
+                         {"128x128x8 of 8x8", "128x128x8 of 8x8 blocked", "128x128x16 of 8x8 in one stage blocked",
+                          "128x256x8 of 8x16 blocked", "64x128x16 of 8x8 blocked", "128x64x16 of 8x8 blocked"}},
+                        {"simulated:cuda", DType::F16, "deep 8 by wide 8", of_warps},
+                        {"simulated:vulkan32", DType::BF16, "deep 8 by wide 8", of_warps}};
+  for (const Kind& kind : kinds)
+    for (const Sizes& sizes : {Sizes{130, 72, 136}, Sizes{256, 128, 256}}) {
+      const auto by = [&](std::string_view tile) {
+        write("shipped", text("kiln 2 on a device: product of ", kind.dtype, ", up to 2^8 x 2^8 x 2^7, 2^0 times, ",
+                              kind.loads, " = ", tile, "\n"));
+        return product(kind.device, kind.dtype, sizes,
+                       std::make_unique<Choices>(
+                           "a device",
+                           [&](FunctionRef<void()>) {
+                             ADD_FAILURE() << kind.device << " has no tile " << tile;
+                             return 1.0;
+                           },
+                           CodeCache(std::nullopt), path("shipped")));
+      };
+      const std::vector<std::byte> expected = by(*kind.tiles.begin());
+      for (const std::string_view tile : kind.tiles)
+        EXPECT_EQ(by(tile), expected) << kind.device << ", " << sizes.rows << ", " << tile;
+    }
+}
+
+/// Choices as a file says them, which all that is measured is written to.
+std::unique_ptr<Choices> shipped(const std::string& file) {
+  return std::make_unique<Choices>(
+      "a device",
+      [](FunctionRef<void()> work) {
+        work();
+        return 100.0;
+      },
+      CodeCache(std::nullopt), file);
+}
+
+std::vector<std::byte> bytes_of(const Value& value) {
+  const TensorData made = value.data();
+  return {made.bytes().begin(), made.bytes().end()};
+}
+
+/// What a device asked about, and what it chose.
+std::vector<std::string> lines_of(const std::string& file) {
+  std::vector<std::string> all;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);)
+    if (!line.empty() && line[0] != '#') all.push_back(line);
+  return all;
+}
+
+TEST_F(Choosing, KeepsTheBitsOfConvolutionsAndAttention) {
+  const auto run = [](std::unique_ptr<Choices> choices) {
+    const Device on(make_ref<Gpu>(make_simulated(), std::move(choices)));
+    on.seed(5);
+    const Value x = normal({2, 40, 12, 12}, 0, 1, on, DType::F32), w = normal({48, 40, 3, 3}, 0, 1, on, DType::F32);
+    const auto heads = [&] { return cast(normal({1, 2, 80, 40}, 0, 1, on, DType::F32), DType::F16); };
+    const Value q = heads(), k = heads(), v = heads();
+    return std::vector{bytes_of(conv(x, w, {})), bytes_of(attention(q, k, v, {.causal = true}))};
+  };
+  measure(true);
+  const auto expected = run(shipped(path("made")));
+  const std::vector<std::string> asked = lines_of(path("made"));  // in the order of their letters
+  ASSERT_EQ(asked.size(), 2u);                                    // each has several ways
+  const auto key = [&](std::size_t i) { return asked[i].substr(0, asked[i].rfind(" = ")); };
+  for (const char* const way : {"32 rows 64 deep in one stage", "128 rows 32 deep in one stage", "64 rows 16 deep"})
+    for (const char* const tile : {"64x64x16 of 8x4", "32x64x16 of 4x4"}) {
+      const std::vector<std::string> wanted{text(key(0), " = ", way), text(key(1), " = ", tile)};
+      write("chosen", text(wanted[0], "\n", wanted[1], "\n"));
+      EXPECT_EQ(run(shipped(path("chosen"))), expected) << way << ", " << tile;
+      EXPECT_EQ(lines_of(path("chosen")), wanted);  // they are known, and nothing was measured
+    }
+}
+
+/// exp(x - max) / sum of rows, and the kernels that it took.
+std::pair<std::vector<double>, std::vector<std::string>> softmax_by_hand(std::unique_ptr<Choices> choices) {
+  const test::WatchedDevice on(std::move(choices));
+  const Value x = on.of({7, 33});
+  (void)on.launches();
+  const Value powers = exp(x - max(x, {1}, true));
+  const Value y = powers / sum(powers, {1}, true);
+  std::vector<std::string> launches = on.launches();
+  return {y.data().to_vector<double>(), std::move(launches)};
+}
+
+TEST_F(Choosing, TakesPartsOfAFusedKernelWhereTheyAreQuicker) {
+  measure(true);
+  const std::vector<double> expected = softmax_by_hand(shipped(path("made"))).first;
+  const std::vector<std::string> asked = lines_of(path("made"));
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0], "kiln 2 on a device: rows of max, sub+exp, div, float32 2^3 2^6 = fused");
+  measure(false);
+  EXPECT_EQ(softmax_by_hand(shipped(path("made"))), std::pair(expected, std::vector<std::string>{"row_program"}));
+  write("parts", "kiln 2 on a device: rows of max, sub+exp, div, float32 2^3 2^6 = parts\n");
+  const auto [numbers, launches] = softmax_by_hand(shipped(path("parts")));
+  EXPECT_GT(launches.size(), 1u);
+  ASSERT_EQ(numbers.size(), expected.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    EXPECT_NEAR(numbers[i], expected[i], 1e-6);  // sums have other orders
 }
 
 }  // namespace

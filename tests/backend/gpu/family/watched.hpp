@@ -35,9 +35,8 @@ class WatchedDriver final : public ForwardingDriver {
 
 /// A GPU behind a Fusion.
 struct WatchedDevice {
-  Ref<WatchedDriver> driver = make_ref<WatchedDriver>();
-  Device device{make_ref<fusion::Fusion>(make_ref<gpu::Gpu>(driver))};
-
+  explicit WatchedDevice(std::unique_ptr<gpu::Choices> choices = nullptr)
+      : device(make_ref<fusion::Fusion>(make_ref<gpu::Gpu>(driver, std::move(choices)))) {}
   ~WatchedDevice() { device.flush(); }  // what nobody read would keep the device alive
   /// The kernels that it takes to run what waits.
   std::vector<std::string> launches() const {
@@ -48,6 +47,8 @@ struct WatchedDevice {
   Value of(const Shape& shape, DType dtype = DType::F32, unsigned seed = 1) const {
     return from_data(whole_numbers(shape, dtype, 9, seed), device);
   }
+  const Ref<WatchedDriver> driver = make_ref<WatchedDriver>();
+  const Device device;
 };
 
 using Names = std::vector<std::string>;

@@ -137,7 +137,7 @@ struct LinksOf<std::index_sequence<k...>> {
     go_on(link, places, at, load(own + kWidth, k)...);
   }
 
-  // To and from memory.
+  // These links load and store.
   static void load_link(const Link* link, const ChainOperand* places, std::size_t at, Part<k>...) {
     const float* block = read_block(places[link->in[0]], at);
     go_on(link, places, at, load(block, k)...);

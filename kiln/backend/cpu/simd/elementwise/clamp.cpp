@@ -23,7 +23,7 @@ namespace kiln::cpu::simd::HWY_NAMESPACE {
 template <class D>
 HWY_INLINE hn::Vec<D> clamped(D, hn::Vec<D> x, hn::Vec<D> low, hn::Vec<D> high) {
   if constexpr (std::is_floating_point_v<hn::TFromD<D>>) {
-    // As with numbers, of equal ones the second: zeros may differ.
+    // Of two equal numbers the second is taken, as for single numbers: zeros may differ in sign.
     const auto above = hn::IfThenElse(hn::Gt(x, low), x, low);
     return hn::IfThenElse(hn::IsNaN(x), x, hn::IfThenElse(hn::Lt(above, high), above, high));
   } else {

@@ -25,7 +25,7 @@ void round_to_odd_each(const From* HWY_RESTRICT from, float* HWY_RESTRICT to, st
   for (std::int64_t i = 0; i < count; ++i) to[i] = round_to_odd(from[i]);
 }
 
-// Where the machine converts like IEEE 754. Highway's replacements for others do not round to nearest, and clamp.
+// These machines convert like IEEE 754. Highway's replacements for others do not round to nearest, and clamp.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
 #define KILN_CONVERTS_VECTORS
 

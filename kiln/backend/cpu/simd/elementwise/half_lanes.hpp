@@ -61,7 +61,7 @@ struct Halves<DType::BF16> {
 
 template <>
 struct Halves<DType::F16> {
-// Where the machine converts half precision itself; Highway's replacement for others does not round to nearest.
+// These machines convert half precision themselves; Highway's replacement for others does not round to nearest.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON
   static constexpr bool kConverts = true;
   using Tag = hn::Rebind<hwy::float16_t, hn::ScalableTag<float>>;

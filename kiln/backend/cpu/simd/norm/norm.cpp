@@ -115,12 +115,15 @@ void backward(const NormPlan& plan, const NormBackward& call, float* dweight, fl
     own.dbias = own.dweight + sums * size;
     norm_gradient_rows(plan, own, begin, end);
   });
-  for (int64_t i = 0; i < 2 * size; ++i) {
-    double sum = 0;
-    for (int64_t part = 0; part < sums; ++part)
-      sum += partial[static_cast<std::size_t>((i / size * sums + part) * size + i % size)];
-    (i < size ? dweight : dbias)[i % size] = static_cast<float>(sum);
-  }
+  const auto add = [&](const float* from, float* to) {
+    for (int64_t i = 0; i < size; ++i) {
+      double sum = 0;
+      for (int64_t part = 0; part < sums; ++part) sum += from[part * size + i];
+      to[i] = static_cast<float>(sum);
+    }
+  };
+  add(partial.data(), dweight);
+  add(partial.data() + sums * size, dbias);
 }
 
 }  // namespace

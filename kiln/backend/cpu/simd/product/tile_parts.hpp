@@ -27,8 +27,9 @@ using UpTo = std::make_index_sequence<N>;
 template <class T>
 constexpr auto kWidth = static_cast<int64_t>(kLanes<T>);
 
-// Sums are kept in registers: AVX-512 has 32, and most other targets have 16.
-constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : 12;
+// Sums are kept in registers: AVX-512 has 32, and most other targets have 16. WebAssembly has what its engine leaves of
+// them, and multiplies and adds in two steps.
+constexpr std::size_t kMostSums = HWY_MAX_BYTES >= 64 ? 24 : HWY_ARCH_WASM ? 8 : 12;
 constexpr std::size_t kVectors = 2;
 template <class T>
 constexpr int64_t kPanel = static_cast<int64_t>(kVectors) * kWidth<T>;

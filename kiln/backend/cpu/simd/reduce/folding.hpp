@@ -49,7 +49,7 @@ class FusedReductions {
       static thread_local std::vector<FoldLanes> lanes;
       static thread_local std::vector<double> numbers;  // kGathered numbers for each reduction
       lanes.resize(std::max(lanes.size(), folds_.size()));
-      numbers.resize(std::max(numbers.size(), folds_.size() * kGathered));
+      numbers.resize(std::max(numbers.size(), folds_.size() * std::size_t{kGathered}));
       auto&& compute = make_compute();
       if (pieces_ == 1 && length_ < kShortRow) {
         const std::int64_t most = kGathered / length_;

@@ -38,8 +38,8 @@ struct TileKernel {
   int rank;
   Tile tile;
   Loading a, b;
-  int stored;  // columns that are stored at once
-  bool parts;
+  int stored;         // columns that are stored at once
+  bool parts, whole;  // `whole`: no tile goes past the ends of the matrices
 
   Kernel kernel() const {
     Builder k("matmul", tile.threads());
@@ -54,21 +54,22 @@ struct TileKernel {
     const std::vector<Expr> at = p.batch.of(matrix % p.batches);
     const Expr begin = matrix / p.batches * p.span;
 
+    Factor left = factor_of(p.a, a, at[0], first_row, p.m, p.a_line, p.a_depth),
+           right = factor_of(p.b, b, at[1], first_column, p.n, p.b_line, p.b_depth);
+    left.whole = right.whole = whole;
+    const auto inside = [&](const Expr& place, const Expr& end) { return whole ? k.boolean(true) : place < end; };
     TileProduct product(k, tile, dtype);
-    product.clear();
-    product.add(factor_of(p.a, a, at[0], first_row, p.m, p.a_line, p.a_depth),
-                factor_of(p.b, b, at[1], first_column, p.n, p.b_line, p.b_depth), begin, min(begin + p.span, p.depth));
-    product.each([&](const Expr& row, const Expr& column, int i) {
-      const Expr r = first_row + row.as(index), first = first_column + column.as(index);
-      const std::vector<Expr> sums = product.group(i);
-      k.when(r < p.m, [&] {
-        const Expr line = (matrix * p.m + r) * p.n + first;
-        const auto width = static_cast<std::size_t>(std::min(stored, tile.column_group()));
-        for (std::size_t j = 0; j < sums.size(); j += width)
-          k.when(first + static_cast<int>(j) < p.n,
-                 [&] { p.c.store(line + static_cast<int>(j), std::span(sums).subspan(j, width)); });
-      });
-    });
+    product.make(left, right, begin, min(begin + p.span, p.depth),
+                 [&](const Expr& row, const Expr& column, std::span<const Expr> sums) {
+                   const Expr r = first_row + row.as(index), first = first_column + column.as(index);
+                   k.when(inside(r, p.m), [&] {
+                     const Expr line = (matrix * p.m + r) * p.n + first;
+                     const auto width = std::min(static_cast<std::size_t>(stored), sums.size());
+                     for (std::size_t j = 0; j < sums.size(); j += width)
+                       k.when(inside(first + static_cast<int>(j), p.n),
+                              [&] { p.c.store(line + static_cast<int>(j), sums.subspan(j, width)); });
+                   });
+                 });
     return k.finish();
   }
 
@@ -76,7 +77,7 @@ struct TileKernel {
   static Expr tiles(const Expr& size, int each) { return (size + (each - 1)) / each; }
 };
 
-/// For a b of one column. Warps take one row each, or all take the same rows() rows and split the depth.
+/// A product with a b of one column. Warps take one row each, or all take the same rows() rows and split the depth.
 struct VectorKernel {
   DType dtype, index;
   int rank;
@@ -184,7 +185,7 @@ struct SumKernel {
 
 /// Blocks may go past the ends of matrices by less than the largest tile.
 DType index_of(const Matrices& p, std::int64_t shares) {
-  constexpr std::int64_t kTile = 128;
+  constexpr std::int64_t kTile = 256;
   const auto reach = [&](const Lines& factor, std::int64_t lines, const Dims& batch) {
     std::int64_t far = (lines + kTile) * std::abs(factor.line) + (p.k + kTile) * std::abs(factor.depth);
     for (int dim = 0; dim < batch.size(); ++dim) far += p.batch.sizes[dim] * std::abs(batch[dim]);
@@ -241,7 +242,7 @@ DepthSplit split_depth(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, 
 }
 
 void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype) {
-  // With few elements and many shares there would be few threads, each with one load in flight.
+  // Few elements of many shares would mean few threads, each with one load in flight.
   constexpr std::int64_t kBusy = 1024;  // threads of a multiprocessor
   const std::int64_t threads = gpu.driver().capabilities().multiprocessors * kBusy;
   int team = 1;
@@ -287,13 +288,19 @@ void multiply(Gpu& gpu, Matrices p) {
     };
     // The default decides how the depth is split, and with that the order of sums.
     const DepthSplit shares = split_depth(gpu, blocks_of(first), p.k, 256);
+    // Checks cost large products more than a second kernel does.
+    const auto whole = [&](const Tile& tile) {
+      return blocks_of(tile) >= gpu.driver().capabilities().multiprocessors && p.m % tile.rows == 0 &&
+             p.n % tile.columns == 0 && p.k % tile.step() == 0 && shares.span % tile.step() == 0;
+    };
     const auto by = [&](const Tile& tile) {
       run(blocks_of(tile), shares, [&](DType index, bool parts) {
         const std::int64_t line = p.n;
-        return TileKernel{p.dtype, index, rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}), parts};
+        return TileKernel{p.dtype, index,      rank, tile, a, b, width_at(p.c, parts ? wide : p.dtype, {&line, 1}),
+                          parts,   whole(tile)};
       });
     };
-    by(chosen_tile(gpu, p, a, b, first, by));
+    by(chosen_tile(gpu, {TiledWork::Kind::Product, p.dtype, p.m, p.n, p.k, batch, a, b}, first, by));
   }
 }
 

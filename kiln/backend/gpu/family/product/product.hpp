@@ -38,10 +38,16 @@ void join_batch(Matrices& product);
 bool multiplies_fragments(const Gpu& gpu, DType dtype);
 /// The tile to use: large, but small enough to keep all multiprocessors busy, and no larger than the matrices need.
 Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch);
+/// Work that a tile is chosen for: products, or convolutions as products, of so many `batch` matrices.
+struct TiledWork {
+  enum class Kind : std::uint8_t { Product, Convolution, ConvolutionOfInput, ConvolutionOfWeight } kind;
+  DType dtype;
+  std::int64_t rows, columns, depth, batch;
+  Loading a, b;
+};
 /// The tile to use where tile_of() says `first`: that, or another one that gives the same bits and was measured to be
-/// quicker (Choices). run(tile) computes the product by a tile. Factors are loaded by a and b.
-const Tile& chosen_tile(Gpu& gpu, const Matrices& product, const Loading& a, const Loading& b, const Tile& first,
-                        FunctionRef<void(const Tile&)> run);
+/// quicker (Choices). run(tile) computes the result by a tile.
+const Tile& chosen_tile(Gpu& gpu, const TiledWork& work, const Tile& first, FunctionRef<void(const Tile&)> run);
 /// How to load from a factor with `lines` lines and that depth; `others` are strides that lead to further parts of it.
 Loading loading_of(const Lines& factor, DType dtype, std::int64_t lines, std::int64_t depth,
                    std::initializer_list<std::span<const std::int64_t>> others);

@@ -18,15 +18,26 @@ struct Tile {
   /// The rows of the matrices of 16 columns, and 16 deep, that warps hold where the device's own layout is not known
   /// (Builder::matrix); 0: fragments are those of Builder::multiply_fragments. Threads have the same sums of both.
   int matrix_rows = 0;
+  /// How many tiles of each factor lie in shared memory: threads store one while they multiply another, or, with 1, wait
+  /// for each other between the two.
+  int stages = 2;
+  /// How many steps before a tile is multiplied its loads begin: 1, or, with two stages, 2. Threads hold so many tiles in
+  /// registers.
+  int ahead = 1;
+  /// The threads of a warp have the sums of 4 x 8 groups rather than of a few long rows, and neighbours share a row or a
+  /// column, so that shared memory gives one element to several of them at once. Not with fragments.
+  bool blocked = false;
   bool operator==(const Tile&) const = default;
   int threads() const { return (rows / own_rows) * (columns / own_columns); }
-  /// How many neighbouring threads share the sums of a row.
+  /// How many neighbouring threads share the sums of a row; those of a blocked tile are no neighbours.
   int row_threads() const { return fragments ? 4 : columns / own_columns; }
   /// How many adjacent sums a thread holds, in either direction.
   int row_group() const { return own_rows < 4 ? own_rows : 4; }
   /// The bytes of shared memory in which tiles of both factors lie.
   std::int64_t shared_bytes(DType dtype) const;
   int column_group() const { return fragments ? 2 : own_columns < 4 ? own_columns : 4; }
+  /// The depth of one round of the loop that multiplies.
+  int step() const { return depth * ahead; }
 };
 
 /// How threads load a factor: along its depth, or along its lines (the rows of a left factor, the columns of a right
@@ -49,6 +60,7 @@ struct Factor {
   std::function<Precomputed(const Expr& depth)> of_depth;  // what a depth needs, computed once
   std::function<Position(const Precomputed& line, const Precomputed& depth)> place;
   bool finite_alone = false;  // elements that are not finite count as 0
+  bool whole = false;         // all lines and depths of its tiles exist, and depths come in whole steps (Tile::step)
 };
 
 /// The elements of a factor's buffer: words of two halves where warps hold matrices and several are loaded at once, so
@@ -89,6 +101,12 @@ class TileProduct {
   void add(const Factor& left, const Factor& right, const Expr& begin, const Expr& end);
   void add(const Resident& left, const Factor& right, const Expr& begin, const Expr& end);
 
+  using Take = FunctionRef<void(const Expr& row, const Expr& column, std::span<const Expr> sums)>;
+  /// Computes nothing but the product of depths [begin, end), once, and calls take(row, column, sums), unrolled, for
+  /// adjacent sums of a row, 1 to 8 of them, which need not be those of `sums` and each(). All threads of the block must
+  /// get here.
+  void make(const Factor& left, const Factor& right, const Expr& begin, const Expr& end, Take take);
+
   /// Calls f(row, column, i), unrolled, for the thread's sums in groups of tile.column_group() adjacent ones: `i` is
   /// the index in `sums` of the first.
   void each(FunctionRef<void(const Expr& row, const Expr& column, int i)> f) const;
@@ -108,8 +126,9 @@ class TileProduct {
     /// `each`: the elements in one of the factor's buffer.
     Side(Builder& k, const Tile& tile, int lines, DType dtype, int each, bool along_depth);
     void begin(const Factor& from);
-    void load(const Expr& from, const Expr& end);
-    void store(const Expr& turn) const;
+    /// These move a tile to and from the registers of number `set`, one of Tile::ahead.
+    void load(const Expr& from, const Expr& end, int set);
+    void store(const Expr& turn, int set) const;
 
     Builder* k;
     int lines, depth;
@@ -124,7 +143,18 @@ class TileProduct {
     std::vector<Factor::Precomputed> known;
   };
   Side& side(std::optional<Side>& side, int lines, const Factor& first);
-  void run(Side* left, const Resident* resident, Side& right, const Expr& begin, const Expr& end);
+  /// The depths that are multiplied, in steps of a tile.
+  struct Depths {
+    Expr begin, end, steps;
+  };
+  Depths depths(const Expr& begin, const Expr& end) const;
+  void multiply_factors(const Factor& left, const Factor& right, const Expr& begin, const Expr& end);
+  void run(Side* left, const Resident* resident, Side& right, const Depths& depths);
+  void run_ahead(Side& left, Side& right, const Depths& depths);
+  void load(Side* left, Side& right, const Depths& depths, const Expr& step, int set);
+  void where(const Side& right, const Depths& depths, const Expr& step, FunctionRef<void()> f);
+  void store(Side* left, Side& right, const Expr& turn, int set);
+  void multiply_step(const Side* left, const Resident* resident, const Side& right, const Expr& step, const Expr& turn);
   /// A factor in shared memory from turn * size on, whose depths are `stride` apart.
   struct Turned {
     const Shared& memory;
@@ -142,7 +172,9 @@ class TileProduct {
   };
   void multiply_matrices(const Held& left, const Held& right);
   void begin_matrices();
+  void each_matrix(FunctionRef<void(int i, int j, const Expr& first)> take) const;
   void end_matrices();
+  void take_matrices(Take take) const;
   Held held(const Side& side, const Expr& turn) const;
 
   Builder* k_;

@@ -1,7 +1,7 @@
 // The choice of the tile that computes a product: by what the device has, or by what was measured.
 #include <algorithm>
-#include <bit>
 
+#include "kiln/backend/gpu/family/choice.hpp"
 #include "kiln/backend/gpu/family/product/product.hpp"
 
 namespace kiln::gpu::family {
@@ -68,29 +68,63 @@ Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::i
 
 namespace {
 
-/// Returns the other tiles that may compute a large product, with the same bits: elements are summed over the depth in
+/// Returns the other tiles that may compute a large result, with the same bits: elements are summed over the depth in
 /// the same order by all tiles of a kind. The default comes first.
-std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const Matrices& p, std::int64_t batch) {
+std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const TiledWork& work) {
   static constexpr Tile kRegisters[] = {
-      {128, 128, 16, 8, 8}, {128, 128, 8, 8, 8}, {128, 64, 16, 8, 8},  {64, 128, 16, 8, 8},  {64, 64, 16, 4, 4},
-      {64, 64, 16, 8, 4},   {64, 64, 8, 8, 8},   {128, 256, 8, 8, 16}, {256, 128, 8, 16, 8}, {32, 64, 16, 4, 4},
+      {128, 128, 16, 8, 8},
+      {128, 128, 8, 8, 8},
+      {128, 64, 16, 8, 8},
+      {64, 128, 16, 8, 8},
+      {64, 64, 16, 4, 4},
+      {64, 64, 16, 8, 4},
+      {64, 64, 8, 8, 8},
+      {128, 256, 8, 8, 16},
+      {256, 128, 8, 16, 8},
+      {32, 64, 16, 4, 4},
+      {.rows = 128, .columns = 128, .depth = 8, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 128, .depth = 16, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 128, .depth = 16, .own_rows = 8, .own_columns = 8, .stages = 1, .blocked = true},
+      {.rows = 64, .columns = 128, .depth = 16, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 64, .depth = 16, .own_rows = 8, .own_columns = 8, .blocked = true},
+      {.rows = 128, .columns = 256, .depth = 8, .own_rows = 8, .own_columns = 16, .blocked = true},
   };
   static constexpr Tile kWarps[] = {
-      {128, 128, 32, 8, 8, true},  {128, 128, 32, 8, 16, true}, {128, 256, 16, 8, 16, true},
-      {256, 128, 16, 8, 16, true}, {128, 128, 16, 8, 16, true}, {128, 64, 32, 8, 8, true},
-      {64, 128, 32, 8, 8, true},   {64, 64, 32, 4, 8, true},    {64, 64, 64, 4, 8, true},
-      {64, 256, 16, 8, 16, true},  {128, 128, 16, 8, 8, true},
+      {128, 128, 32, 8, 8, true},
+      {128, 128, 32, 8, 16, true},
+      {128, 256, 16, 8, 16, true},
+      {256, 128, 16, 8, 16, true},
+      {128, 128, 16, 8, 16, true},
+      {128, 64, 32, 8, 8, true},
+      {64, 128, 32, 8, 8, true},
+      {64, 64, 32, 4, 8, true},
+      {64, 64, 64, 4, 8, true},
+      {64, 256, 16, 8, 16, true},
+      {128, 128, 16, 8, 8, true},
+      {128, 256, 32, 8, 16, true, 0, 1},
+      {256, 128, 32, 8, 16, true, 0, 1},
+      {128, 256, 16, 8, 16, true, 0, 2, 2},
+      {256, 128, 16, 8, 16, true, 0, 2, 2},
+      {128, 128, 32, 8, 16, true, 0, 1},
+      {128, 128, 64, 8, 16, true, 0, 1},
+      {128, 128, 16, 8, 16, true, 0, 2, 2},
+      {128, 128, 32, 8, 16, true, 0, 2, 2},
+      {128, 128, 32, 8, 8, true, 0, 2, 2},
+      {128, 128, 64, 8, 8, true, 0, 1},
+      {64, 256, 32, 8, 16, true, 0, 1},
+      {128, 256, 32, 8, 8, true, 0, 1},
   };
   std::vector<Tile> all{first};
-  if (p.m <= 32 || p.n <= 32) return all;
+  if (work.rows <= 32 || work.columns <= 32) return all;
   const Capabilities& has = gpu.driver().capabilities();
   const auto padded = [&](const Tile& tile) {
-    return batch * blocks_for(p.m, tile.rows) * tile.rows * blocks_for(p.n, tile.columns) * tile.columns;
+    return work.batch * blocks_for(work.rows, tile.rows) * tile.rows * blocks_for(work.columns, tile.columns) *
+           tile.columns;
   };
   for (Tile tile : first.fragments ? std::span<const Tile>(kWarps) : std::span<const Tile>(kRegisters)) {
     tile.matrix_rows = first.matrix_rows;
     // Work on what lies outside of the matrices is more than another tile can win.
-    if (4 * padded(tile) > 5 * padded(first) || tile.shared_bytes(p.dtype) > has.shared_memory ||
+    if (4 * padded(tile) > 5 * padded(first) || tile.shared_bytes(work.dtype) > has.shared_memory ||
         tile.threads() > has.most_threads || tile == first)
       continue;
     all.push_back(tile);
@@ -98,44 +132,46 @@ std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const Matrices& p
   return all;
 }
 
-/// Products that are alike in this have the same tile.
+/// Work that is alike in this has the same tile.
 struct TileQuestion {
+  TiledWork::Kind kind;
   DType dtype;
-  int m, n, k, batch;  // digits in binary
+  int rows, columns, depth, batch;  // digits in binary
   Loading a, b;
   Tile first;
   std::string words() const {
+    static constexpr std::string_view kKinds[] = {"product", "convolution", "convolution of the input",
+                                                  "convolution of the weight"};
     const auto loaded = [](const Loading& by) { return text(by.along_depth ? "deep " : "wide ", by.width); };
-    return text("product of ", dtype, ", up to 2^", m, " x 2^", n, " x 2^", k, ", 2^", batch, " times, ", loaded(a),
-                " by ", loaded(b));
+    return text(kKinds[static_cast<std::size_t>(kind)], " of ", dtype, ", up to 2^", rows, " x 2^", columns, " x 2^",
+                depth, ", 2^", batch, " times, ", loaded(a), " by ", loaded(b));
   }
 };
 
 std::string name_of(const Tile& tile) {
-  return text(tile.rows, 'x', tile.columns, 'x', tile.depth, " of ", tile.own_rows, 'x', tile.own_columns);
-}
-
-int digits(std::int64_t size) {
-  return std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(size - 1, 0)));
+  return text(tile.rows, 'x', tile.columns, 'x', tile.depth, " of ", tile.own_rows, 'x', tile.own_columns,
+              tile.stages == 1 ? " in one stage" : "", tile.ahead == 2 ? " two ahead" : "",
+              tile.blocked ? " blocked" : "");
 }
 
 }  // namespace
 
-const Tile& chosen_tile(Gpu& gpu, const Matrices& p, const Loading& a, const Loading& b, const Tile& first,
-                        FunctionRef<void(const Tile&)> run) {
-  const TileQuestion question{p.dtype, digits(p.m), digits(p.n), digits(p.k), digits(numel(p.batch.sizes)),
-                              a,       b,           first};
+const Tile& chosen_tile(Gpu& gpu, const TiledWork& work, const Tile& first, FunctionRef<void(const Tile&)> run) {
+  const TileQuestion question{work.kind,
+                              work.dtype,
+                              digits_of(work.rows),
+                              digits_of(work.columns),
+                              digits_of(work.depth),
+                              digits_of(work.batch),
+                              work.a,
+                              work.b,
+                              first};
   return gpu.made<Tile>(question, [&] {
-    const std::vector<Tile> tiles = tiles_for(gpu, question.first, p, numel(p.batch.sizes));
+    const std::vector<Tile> tiles = tiles_for(gpu, question.first, work);
     std::vector<std::string> names;
     for (const Tile& tile : tiles) names.push_back(name_of(tile));
-    const int choice = gpu.choices().choose(question.words(), names, [&](int i) {
-      try {
-        run(tiles[static_cast<std::size_t>(i)]);
-      } catch (const Refused&) { return false; }
-      return true;
-    });
-    return std::make_shared<const Tile>(tiles[static_cast<std::size_t>(choice)]);
+    return std::make_shared<const Tile>(
+        tiles[chosen(gpu, question.words(), names, [&](std::size_t i) { run(tiles[i]); })]);
   });
 }
 

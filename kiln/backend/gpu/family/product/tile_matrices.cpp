@@ -42,24 +42,44 @@ void TileProduct::multiply_matrices(const Held& left, const Held& right) {
   }
 }
 
-/// Adds the matrices' sums to those of the threads, which get theirs through shared memory.
-void TileProduct::end_matrices() {
-  const Expr first = k_->warp() * (tile.matrix_rows * kMatrixSide), pair = k_->lane() % 4 * 2;
+/// Calls take(i, j, first) for each matrix of sums when its elements lie in shared memory, row by row from `first` on.
+void TileProduct::each_matrix(FunctionRef<void(int i, int j, const Expr& first)> take) const {
+  const Expr first = k_->warp() * (tile.matrix_rows * kMatrixSide);
   for (std::size_t i = 0; i < rows_.size(); ++i)
     for (std::size_t j = 0; j < columns_.size(); ++j) {
       matrices_[i * columns_.size() + j].store(*exchanged_, first, kMatrixSide);
       k_->barrier();
-      for (int row = 0; row < tile.matrix_rows / 8; ++row)
-        for (int column = 0; column < kMatrixSide / 8; ++column) {
-          const std::vector<Expr> made =
-              exchanged_->load(first + (k_->lane() / 4 + row * 8) * kMatrixSide + pair + column * 8, 2);
-          const int at = (static_cast<int>(i) * tile.matrix_rows / 8 + row) * tile.own_columns +
-                         (static_cast<int>(j) * (kMatrixSide / 8) + column) * 2;
-          for (int each = 0; each < 2; ++each)
-            sums.set(at + each, sums[at + each] + made[static_cast<std::size_t>(each)]);
-        }
+      take(static_cast<int>(i), static_cast<int>(j), first);
       k_->barrier();
     }
+}
+
+/// Adds the matrices' sums to those of the threads.
+void TileProduct::end_matrices() {
+  const Expr pair = k_->lane() % 4 * 2;
+  each_matrix([&](int i, int j, const Expr& first) {
+    for (int row = 0; row < tile.matrix_rows / 8; ++row)
+      for (int column = 0; column < kMatrixSide / 8; ++column) {
+        const std::vector<Expr> made =
+            exchanged_->load(first + (k_->lane() / 4 + row * 8) * kMatrixSide + pair + column * 8, 2);
+        const int at = (i * tile.matrix_rows / 8 + row) * tile.own_columns + (j * (kMatrixSide / 8) + column) * 2;
+        for (int each = 0; each < 2; ++each)
+          sums.set(at + each, sums[at + each] + made[static_cast<std::size_t>(each)]);
+      }
+  });
+}
+
+void TileProduct::take_matrices(Take take) const {
+  // A thread takes as many adjacent elements as there are for each.
+  const int width = tile.matrix_rows * kMatrixSide / kLanes, across = kMatrixSide / width;
+  constexpr int kVector = 4;
+  const Expr row = k_->lane() / across, column = k_->lane() % across * width;
+  each_matrix([&](int i, int j, const Expr& first) {
+    std::vector<Expr> made;
+    for (int at = 0; at < width; at += kVector)
+      for (const Expr& each : exchanged_->load(first + row * kMatrixSide + column + at, kVector)) made.push_back(each);
+    take(warp_row(*k_, tile) + row + i * tile.matrix_rows, warp_column(*k_, tile) + column + j * kMatrixSide, made);
+  });
 }
 
 }  // namespace kiln::gpu::family

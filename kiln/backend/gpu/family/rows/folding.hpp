@@ -101,7 +101,7 @@ struct FoldLaunch {
   std::vector<Argument> arguments{};
   std::vector<Value> held{};  // scratch between two launches
 };
-/// No launch if there are no results, otherwise one or two.
+/// Launches nothing if there are no results, otherwise one or two kernels.
 std::vector<FoldLaunch> plan_fold(Gpu& gpu, const FoldCall& call, std::span<const DType> state);
 
 /// Launches the kernels of `source`, which has a field `FoldShape shape`; `own` are the family's own arguments.

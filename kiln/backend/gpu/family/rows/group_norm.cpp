@@ -130,7 +130,7 @@ bool run(Gpu& gpu, const op::GroupNormGrad& op, Call call) {
   const bool done = dx.numel() == 0 || norm_gradient_rows(gpu, groups, g, x, weight, dx, made);
   if (!done) made = moments(gpu, x, {2, 3}, groups.centred, groups.epsilon);
 
-  // Where channels have many elements these are summed first, once for all gradients.
+  // The elements of channels that have many are summed first, once for all gradients.
   Sources from{g, x, &made, false};
   Value lines_held[2], rows_held[2];
   if (groups.inner > 1) {

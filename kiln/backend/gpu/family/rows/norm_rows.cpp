@@ -144,7 +144,7 @@ struct NormGradientRows {
 Channels channels_of(const Groups& groups, const PointwiseOperand& operand) {
   return operand.number ? Channels::None : groups.inner == 1 ? Channels::Elements : Channels::Vectors;
 }
-/// No vector crosses channels.
+/// Vectors do not cross channels.
 std::optional<RowShape> shape_of(const Gpu& gpu, const Groups& groups, std::vector<Array> arrays,
                                  std::initializer_list<PointwiseOperand> by_channel, int held) {
   std::int64_t line = groups.length();

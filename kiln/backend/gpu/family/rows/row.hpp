@@ -36,7 +36,7 @@ class Row {
  public:
   /// Adds two parameters to the kernel: the number of rows, and the length of each.
   Row(Builder& k, const RowShape& shape) : Row(k, shape, {k.number(shape.index), k.number(shape.index)}) {}
-  /// For parameters that exist already, and a row other than the one that is this thread's turn.
+  /// Takes parameters that exist already, and a row other than the one that is this thread's turn.
   struct Sizes {
     Expr rows, length;
   };

@@ -35,7 +35,7 @@ struct RowSteps {
   friend std::uint64_t hash_value(const RowSteps& steps) { return reflect::hash(steps.words); }
 };
 
-/// None if it has a step that kernels of rows do not implement.
+/// Returns none if it has a step that kernels of rows do not implement.
 std::optional<RowSteps> row_steps(const op::Sequence& sequence, const op::RowForm& form, const Call& call);
 
 /// The shape in which a step sees its operands, and the dimension where a row begins in it.

@@ -160,7 +160,7 @@ std::vector<Local> Scanner::begin_tiles(const Exprs& state) {
   return variables(k_, state);
 }
 
-/// For a team whose threads have states `mine`: the state before this thread; then updates `carry` by all of them.
+/// The state before this thread, of a team whose threads have states `mine`; then updates `carry` by all of them.
 Exprs Scanner::before_mine(const Scanning& scanning, const Exprs& mine, std::span<const Local> carry) {
   const Merge& merge = scanning.merge;
   const Expr lane = k_.lane(), nobody = k_.literal(DType::I32, 0);

@@ -33,7 +33,7 @@ struct SoftmaxRows {
   }
 };
 
-/// For rows that are not contiguous or too long: the largest element, and the sum of exponentials.
+/// The largest element, and the sum of exponentials, of rows that are not contiguous or too long.
 struct PowerSumKernel {
   DType dtype;
   FoldShape shape{};

@@ -136,7 +136,7 @@ AttentionParameters::Range AttentionParameters::queries_of(const Expr& first_key
 
 namespace {
 
-/// Bytes of shared memory: tiles of queries and keys, the tile of scores, and tiles of values.
+/// The bytes of shared memory: tiles of queries and keys, the tile of scores, and tiles of values.
 std::int64_t bytes_of(const AttentionTiles& tiles, DType dtype) {
   AttentionKey key{};
   key.depth = tiles.depth;
@@ -168,13 +168,13 @@ int attention_columns(const AttentionTiles& tiles, std::int64_t width) {
 }
 
 Tile score_tile(const AttentionKey& key, int rows, int columns) {
-  if (key.fragments) return {rows, columns, key.depth, 2, columns / 4, true, key.matrix_rows};
-  // At least as many elements of a factor as there are threads.
-  return {rows, columns, rows < 32 ? 16 : key.depth, rows / 16, columns / 16};
+  if (key.fragments) return {rows, columns, key.depth, 2, columns / 4, true, key.matrix_rows, key.stages};
+  // A factor has at least as many elements as there are threads.
+  return {rows, columns, rows < 32 ? 16 : key.depth, rows / 16, columns / 16, false, 0, key.stages};
 }
 Tile result_tile(const AttentionKey& key, int rows, int columns) {
   if (key.fragments) return {rows, columns, 16, 2, columns / 4, true, key.matrix_rows};
-  // At least as many columns as threads load at once.
+  // There are at least as many columns as threads load at once.
   return {rows, columns, columns < 32 ? 16 : 8, rows / 16, columns / 16};
 }
 

@@ -17,6 +17,7 @@ struct AttentionKey {
   bool fragments;   // products by tensor cores
   int matrix_rows;  // Tile::matrix_rows
   int depth;        // of the tiles of queries and keys, whose products are scores
+  int stages = 2;   // Tile::stages of those
 };
 
 /// An operand [batch, heads, time, width]: its memory and strides in a kernel.
@@ -27,7 +28,7 @@ struct Sequence {
   Factor by_width(const Loading& loading, const Expr& start, const Expr& first, const Expr& times) const {
     return factor_of(buffer, loading, start, first, times, strides[2], strides[3]);
   }
-  /// Like by_time(), but elements that are not finite count as 0.
+  /// The same factor as by_time(), but elements that are not finite count as 0.
   Factor finite_by_time(const Loading& loading, const Expr& start, const Expr& first, const Expr& width) const {
     Factor made = by_time(loading, start, first, width);
     made.finite_alone = true;
@@ -93,6 +94,28 @@ Tile score_tile(const AttentionKey& key, int rows, int columns);
 Tile result_tile(const AttentionKey& key, int rows, int columns);
 Loading load_width(const Array& sequence);
 Loading load_time(const Array& sequence);
+/// What a kernel may do in several ways, with the same bits: the rows of a block's tile of scores, and the depth and the
+/// stages of the tiles of queries and keys.
+struct AttentionWay {
+  int rows, depth, stages = 2;
+  bool operator==(const AttentionWay&) const = default;
+};
+inline AttentionKey by(AttentionKey key, const AttentionWay& way) {
+  key.depth = way.depth;
+  key.stages = way.stages;
+  return key;
+}
+/// What a way is chosen for: a kernel over `rows` rows of all heads, queries or, for the gradient of keys and values,
+/// keys, and as many `columns`.
+struct AttentionWork {
+  enum class Kind : std::uint8_t { Forward, QueryGrad, KeyGrad } kind;
+  AttentionKey key;
+  std::int64_t heads, rows, columns, width, values;
+  Loading q, k, v;
+};
+/// The way to take in place of `first`: the quickest that is known (Choices). run(way) launches the kernel.
+const AttentionWay& chosen_way(Gpu& gpu, const AttentionWork& work, const AttentionWay& first,
+                               FunctionRef<void(const AttentionWay&)> run);
 AttentionKey attention_key(const Gpu& gpu, const Call& call, bool causal, std::int64_t window,
                            std::initializer_list<Array> others);
 

@@ -25,7 +25,7 @@ struct AttentionKernel {
     const Expr zero = b.literal(p.type, 0), never = b.literal(p.type, -std::numeric_limits<double>::infinity());
 
     const Expr block = b.block().as(key.index), rest = block / query_tiles;
-    // With causal attention later queries see more keys: their blocks begin first.
+    // Later queries see more keys if attention is causal: their blocks begin first.
     const Expr first = (query_tiles - 1 - block % query_tiles) * rows, chunk = rest % chunks;
     const Expr head = rest / chunks % p.heads, batch = rest / chunks / p.heads, kv_head = head / p.shared;
     const Expr first_value = chunk * columns;
@@ -124,15 +124,34 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   const AttentionTiles tiled = attention_tiles(gpu, q.dtype, key.fragments);
   const int side = tiled.side, rows = queries <= 16 && !key.fragments ? 16 : side;
   const int columns = attention_columns(tiled, values);
-  const std::int64_t tiles = blocks_for(queries, rows), chunks = std::max<std::int64_t>(blocks_for(values, columns), 1);
-  std::vector<Argument> arguments;
-  AttentionParameters::append(arguments, call, op.window);
-  AttentionParameters::append(arguments, out);
-  for (const Argument& argument : {Argument(log_sum), Argument(tiles), Argument(chunks)}) arguments.push_back(argument);
-  for (const bool again : {false, true})
-    if (again ? hides(key, call) : !attended)
-      gpu.launch(AttentionKernel{key, rows, side, columns, load_width(q), load_width(k), load_time(v), again},
-                 q.shape[0] * q.shape[1] * chunks * tiles, arguments);
+  const std::int64_t chunks = std::max<std::int64_t>(blocks_for(values, columns), 1);
+  const Loading by_q = load_width(q), by_k = load_width(k), by_v = load_time(v);
+  const auto launch = [&](const AttentionWay& way, bool again) {
+    const std::int64_t tiles = blocks_for(queries, way.rows);
+    std::vector<Argument> arguments;
+    AttentionParameters::append(arguments, call, op.window);
+    AttentionParameters::append(arguments, out);
+    for (const Argument& argument : {Argument(log_sum), Argument(tiles), Argument(chunks)})
+      arguments.push_back(argument);
+    gpu.launch(AttentionKernel{by(key, way), way.rows, side, columns, by_q, by_k, by_v, again},
+               q.shape[0] * q.shape[1] * chunks * tiles, arguments);
+  };
+  AttentionWay way{rows, key.depth};
+  if (!attended) {
+    const AttentionWork work{AttentionWork::Kind::Forward,
+                             key,
+                             q.shape[0] * q.shape[1],
+                             queries,
+                             k.shape[2],
+                             q.shape[3],
+                             values,
+                             by_q,
+                             by_k,
+                             by_v};
+    way = chosen_way(gpu, work, way, [&](const AttentionWay& each) { launch(each, false); });
+    launch(way, false);
+  }
+  if (hides(key, call)) launch(way, true);
   return true;
 }
 

@@ -74,22 +74,22 @@ void store(Builder& b, const Sequence& to, const TileProduct& made, const Window
 
 struct QueryGradKernel {
   AttentionKey key;
-  int side, columns;
+  int rows, side, columns;  // queries, keys and columns of the result per block
   Loading q, k, v, grad, keys;
   bool again;  // recomputes results that are NaN, without hidden elements
 
   Kernel kernel() const {
     using Use = AttentionParameters::Use;
-    const Tile tile = score_tile(key, side, side);
+    const Tile tile = score_tile(key, rows, side);
     Builder b(again ? "attention_query_grad_again" : "attention_query_grad", tile.threads());
     AttentionParameters p(b, key);
     const Given given(b, p);
     const Sequence to = p.sequence(again ? Use::Both : Use::Written);
     const Expr block = b.block().as(key.index), rest = block / given.tiles, zero = b.literal(key.index, 0);
-    const Expr first = block % given.tiles * side, first_column = rest % given.chunks * columns;
+    const Expr first = block % given.tiles * rows, first_column = rest % given.chunks * columns;
     const Expr head = rest / given.chunks % p.heads, batch = rest / given.chunks / p.heads, kv_head = head / p.shared;
 
-    TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, side, columns), key.dtype);
+    TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, rows, columns), key.dtype);
     const Weights weights(b, key.dtype, tile);
     std::vector<OfQuery> of_rows;
     for (int i = 0; i < tile.own_rows; ++i)
@@ -99,7 +99,7 @@ struct QueryGradKernel {
     const Local hidden = b.local(DType::I32, std::int64_t{tile.own_rows} * tile.own_columns);
     result.clear();
 
-    const AttentionParameters::Range range = p.keys_of(first, side);
+    const AttentionParameters::Range range = p.keys_of(first, rows);
     const Window made{to.start(batch, head), first, p.queries, first_column, p.width};
     const Expr wanted = again ? is_spoilt(b, result, to, made) : b.boolean(true);
     b.loop(range.begin / side * side, select(wanted, range.end, zero), b.literal(key.index, side),
@@ -144,13 +144,13 @@ struct QueryGradKernel {
 
 struct KeyGradKernel {
   AttentionKey key;
-  int side, columns;
+  int rows, side, columns;  // keys, queries and columns of the results per block
   Loading q, k, v, grad, queries, grads;
   bool again;
 
   Kernel kernel() const {
     using Use = AttentionParameters::Use;
-    const Tile tile = score_tile(key, side, side);
+    const Tile tile = score_tile(key, rows, side);
     Builder b(again ? "attention_key_grad_again" : "attention_key_grad", tile.threads());
     AttentionParameters p(b, key);
     const Given given(b, p);
@@ -158,11 +158,11 @@ struct KeyGradKernel {
     const Sequence to_key = p.sequence(use), to_value = p.sequence(use);
     const Expr block = b.block().as(key.index), rest = block / given.tiles;
     const Expr zero = b.literal(key.index, 0), one = b.literal(key.index, 1);
-    const Expr first_key = block % given.tiles * side, first_column = rest % given.chunks * columns;
+    const Expr first_key = block % given.tiles * rows, first_column = rest % given.chunks * columns;
     const Expr kv_heads = p.heads / p.shared;
     const Expr kv_head = rest / given.chunks % kv_heads, batch = rest / given.chunks / kv_heads;
 
-    TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(key, side, columns), key.dtype);
+    TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(key, rows, columns), key.dtype);
     TileProduct of_value = of_key.beside(queries);
     const Weights weights(b, key.dtype, tile);
     const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
@@ -177,7 +177,7 @@ struct KeyGradKernel {
       wanted = spoilt_key | is_spoilt(b, of_value, to_value, made_value);
     }
 
-    const AttentionParameters::Range range = p.queries_of(first_key, side);
+    const AttentionParameters::Range range = p.queries_of(first_key, rows);
     b.loop(kv_head * p.shared, (kv_head + 1) * p.shared, one, [&](const Expr& head) {
       const Expr last = select(wanted, range.end, zero);
       b.loop(range.begin / side * side, last, b.literal(key.index, side), [&](const Expr& first) {
@@ -283,9 +283,10 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
   const AttentionTiles tiled = attention_tiles(gpu, q.dtype, key.fragments);
   const int side = tiled.side;
   const std::int64_t width = q.shape[3], values = v.shape[3];
-  const auto launch = [&](const auto& kernel, int columns, std::int64_t most, std::int64_t times, const Array& of,
+  const Loading by_q = load_width(q), by_k = load_width(k), by_v = load_width(v), by_grad = load_width(grad);
+  const auto launch = [&](const auto& kernel, std::int64_t most, std::int64_t times, const Array& of,
                           std::initializer_list<Array> results) {
-    const std::int64_t chunks = blocks_for(most, columns), tiles = blocks_for(times, side);
+    const std::int64_t chunks = blocks_for(most, kernel.columns), tiles = blocks_for(times, kernel.rows);
     std::vector<Argument> arguments;
     AttentionParameters::append(arguments, call, op.window);
     AttentionParameters::append(arguments, grad);
@@ -295,14 +296,32 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
     gpu.launch(kernel, of.shape[0] * of.shape[1] * chunks * tiles, arguments);
   };
   const int columns = attention_columns(tiled, width), both = attention_columns(tiled, std::max(width, values));
-  for (const bool again : {false, true}) {
-    if (again ? !hides(key, call) : attended) continue;
-    launch(QueryGradKernel{key, side, columns, load_width(q), load_width(k), load_width(v), load_width(grad),
-                           load_time(k), again},
-           columns, width, q.shape[2], q, {made[0]});
-    launch(KeyGradKernel{key, side, both, load_width(q), load_width(k), load_width(v), load_width(grad), load_time(q),
-                         load_time(grad), again},
-           both, std::max(width, values), k.shape[2], k, {made[1], made[2]});
+  const auto of_queries = [&](const AttentionWay& way, bool again) {
+    launch(QueryGradKernel{by(key, way), way.rows, side, columns, by_q, by_k, by_v, by_grad, load_time(k), again},
+           width, q.shape[2], q, {made[0]});
+  };
+  const auto of_keys = [&](const AttentionWay& way, bool again) {
+    launch(KeyGradKernel{by(key, way), way.rows, side, both, by_q, by_k, by_v, by_grad, load_time(q), load_time(grad),
+                         again},
+           std::max(width, values), k.shape[2], k, {made[1], made[2]});
+  };
+  AttentionWay query_way{side, key.depth}, key_way = query_way;
+  if (!attended) {
+    using Kind = AttentionWork::Kind;
+    const auto work = [&](Kind kind, const Array& rows, const Array& others) {
+      return AttentionWork{
+          kind, key, rows.shape[0] * rows.shape[1], rows.shape[2], others.shape[2], width, values, by_q, by_k, by_v};
+    };
+    query_way = chosen_way(gpu, work(Kind::QueryGrad, q, k), query_way,
+                           [&](const AttentionWay& each) { of_queries(each, false); });
+    of_queries(query_way, false);
+    key_way =
+        chosen_way(gpu, work(Kind::KeyGrad, k, q), key_way, [&](const AttentionWay& each) { of_keys(each, false); });
+    of_keys(key_way, false);
+  }
+  if (hides(key, call)) {
+    of_queries(query_way, true);
+    of_keys(key_way, true);
   }
   return true;
 }

@@ -35,7 +35,7 @@ struct RecurrentShape {
   int depth() const { return (hidden + kWarps - 1) / kWarps * kWarps; }
   /// How many elements of a row of the state, or of a weight, can be loaded at once.
   int width() const;
-  /// Bytes of shared memory that the layer and its gradient need.
+  /// The bytes of shared memory that the layer and its gradient need.
   std::int64_t forward_bytes() const;
   std::int64_t backward_bytes() const;
   /// The columns of the gradient's product, rounded up to a multiple of what all threads take.

@@ -27,9 +27,9 @@ struct Convolution {
   const Array& made() const { return result == Convolved::Y ? y : result == Convolved::X ? x : weight; }
 };
 
-/// By tiled products.
+/// Computes it by tiled products.
 void convolve_tiles(Gpu& gpu, const Convolution& conv);
-/// For groups of few channels: each result separately.
+/// Computes each result separately, which suits groups of few channels.
 void convolve_alone(Gpu& gpu, const Convolution& conv);
 
 /// Strides of `shape` with the channels of a pixel, or of a tap, last; or row-major.

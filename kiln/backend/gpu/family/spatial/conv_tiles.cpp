@@ -42,19 +42,18 @@ class Writer {
     first_column_ = place / row_tiles * tile.columns;
 
     TileProduct product(k_, tile, key_.dtype);
-    product.clear();
-    product.add(left(), right(), begin, min(begin + span_, depth_));
     const Expr results = part * (n_.groups * rows_ * columns_);
-    product.each([&](const Expr& row, const Expr& column, int i) {
-      const std::vector<Expr> sums = product.group(i);
-      const Expr r = first_row_ + row.as(key_.index), first = first_column_ + column.as(key_.index);
-      k_.when(r < rows_, [&] {
-        for (std::size_t j = 0; j < sums.size(); ++j) {
-          const Expr c = first + static_cast<int>(j);
-          k_.when(c < columns_, [&] { made_.store(results + place_of(r, c), with_bias(sums[j], r, part)); });
-        }
-      });
-    });
+    product.make(left(), right(), begin, min(begin + span_, depth_),
+                 [&](const Expr& row, const Expr& column, std::span<const Expr> sums) {
+                   const Expr r = first_row_ + row.as(key_.index), first = first_column_ + column.as(key_.index);
+                   k_.when(r < rows_, [&] {
+                     for (std::size_t j = 0; j < sums.size(); ++j) {
+                       const Expr c = first + static_cast<int>(j);
+                       k_.when(c < columns_,
+                               [&] { made_.store(results + place_of(r, c), with_bias(sums[j], r, part)); });
+                     }
+                   });
+                 });
   }
 
  private:
@@ -190,9 +189,12 @@ void convolve_tiles(Gpu& gpu, const Convolution& conv) {
   const DType dtype = made.dtype, wide = expr::computed_in(dtype);
   const std::int64_t count = made.numel();
 
-  const Tile tile = tile_of(gpu, dtype, rows, columns, conv.groups);
-  const std::int64_t blocks = conv.groups * blocks_for(rows, tile.rows) * blocks_for(columns, tile.columns);
-  const DepthSplit shares = split_depth(gpu, blocks, depth, 256);
+  const Tile first = tile_of(gpu, dtype, rows, columns, conv.groups);
+  const auto blocks_of = [&](const Tile& tile) {
+    return conv.groups * blocks_for(rows, tile.rows) * blocks_for(columns, tile.columns);
+  };
+  // The default decides how the depth is split, and with that the order of sums.
+  const DepthSplit shares = split_depth(gpu, blocks_of(first), depth, 256);
   const bool parts = shares.count > 1;
   const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
   std::byte* const to = parts ? read(held).data : made.data;
@@ -204,13 +206,18 @@ void convolve_tiles(Gpu& gpu, const Convolution& conv) {
     a.width = of_weight ? channels_at_once(conv.y, conv.out()) : channels_at_once(conv.weight, conv.in());
     b.width = conv.result == Convolved::X ? channels_at_once(conv.y, conv.out()) : channels_at_once(conv.x, conv.in());
   }
-  const TilesKernel kernel{key_of(conv, std::max(depth, count * shares.count)), tile, a, b, parts};
+  const ConvKey key = key_of(conv, std::max(depth, count * shares.count));
   const Array &left = of_weight ? conv.y : conv.weight, &right = conv.result == Convolved::X ? conv.y : conv.x;
   std::vector<Argument> arguments{left, right, to};
   if (conv.bias) arguments.emplace_back(conv.bias);
   for (const std::int64_t number : {rows, columns, depth, shares.span}) arguments.emplace_back(number);
   ConvNumbers::append(arguments, conv);
-  gpu.launch(kernel, blocks * shares.count, arguments);
+  const auto by = [&](const Tile& tile) {
+    gpu.launch(TilesKernel{key, tile, a, b, parts}, blocks_of(tile) * shares.count, arguments);
+  };
+  using Kind = TiledWork::Kind;
+  const Kind kind = of_weight ? Kind::ConvolutionOfWeight : to_y ? Kind::Convolution : Kind::ConvolutionOfInput;
+  by(chosen_tile(gpu, {kind, dtype, rows, columns, depth, conv.groups, a, b}, first, by));
   if (parts) sum_parts(gpu, to, shares.count, made.data, count, dtype);
 }
 

@@ -23,7 +23,7 @@ void set(Block& block, std::uint16_t place, int first) {
   block.matrices[place].set[static_cast<std::size_t>(first / kLanes)] = 1;
 }
 
-/// Where a warp's matrix lies in shared memory: the place of its first element, and how far its lines are apart.
+/// The place of a warp's matrix in shared memory: the place of its first element, and how far its lines are apart.
 struct Place {
   std::int64_t at, stride;
 };
@@ -36,7 +36,7 @@ Place place_of(Block& block, const Step& step, int first) {
   return {at[first], stride[first]};
 }
 
-/// No thread is known to touch an element: they take turns.
+/// Nobody knows which thread touches an element: they take turns.
 int thread_of(int first, std::int64_t element) { return first + static_cast<int>(element % kLanes); }
 
 void clear(Block& block, const Step& step) {

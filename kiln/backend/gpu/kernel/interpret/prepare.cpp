@@ -172,7 +172,7 @@ Program prepare(const Kernel& kernel) {
     program.cells.push_back(static_cast<std::uint32_t>(program.bytes));
     program.bytes += static_cast<std::size_t>(kernel.threads) * size_of_cell(type);
   }
-  require<ArgumentError>(program.bytes < std::size_t{1} << 32, "kernel ", kernel.name, ": has too many values");
+  require<ArgumentError>(program.bytes <= UINT32_MAX, "kernel ", kernel.name, ": has too many values");
   program.body = Preparation(program).steps(program.kernel.body, 0);
   return program;
 }

@@ -83,7 +83,7 @@ Expr Writer::shifted(Arithmetic op, const Expr& x, const Expr& by) {
   return compute(op, x, by & (x.type() == DType::U32 ? 31 : 63));
 }
 
-/// By the meaning of operate.hpp: a quotient by 0 is 0, and shifts are modulo the width.
+/// The meaning is that of operate.hpp: a quotient by 0 is 0, and shifts are modulo the width.
 Expr Writer::operation(expr::Operator op, const std::vector<Expr>& in) {
   using enum expr::Operator;
   const Expr &x = in[0], &y = in.back();
@@ -205,7 +205,7 @@ class Expand final : public Rewrite {
     return {{in.kind == Kind::Tree ? writer.tree(*in.tree, operands) : writer.call(*in.function, operands)}};
   }
 
-  /// By the rules of kiln/core/convert.hpp.
+  /// The rules are those of kiln/core/convert.hpp.
   Expr converted(const Instruction& in) {
     const Expr& x = at(in.operands[0]);
     const DType type = expr::computed_in(in.to);

@@ -6,12 +6,12 @@ namespace kiln::gpu::lower {
 
 class Flow {
  public:
-  /// By whom it is known: by us, who know that barriers stand between a store and its loads; or by a compiler, for
+  /// Tells by whom it is known: by us, who know that barriers stand between a store and its loads; or by a compiler, for
   /// which everything in memory that is written may differ, and so may floats, whose infinities come from such memory.
   /// Conditions around barriers that such a compiler does not see through are passed over if they `will_be_same`.
   enum class By : std::uint8_t { Us, Compiler };
   explicit Flow(const Kernel& kernel, By by = By::Us, bool will_be_same = false);
-  /// The same wherever the value is known?
+  /// Is it the same wherever the value is known?
   bool is_same(Id id) const { return same_[id]; }
   bool are_same(const std::vector<Id>& ids) const;
 

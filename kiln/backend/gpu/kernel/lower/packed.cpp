@@ -25,7 +25,7 @@ class Packed final : public Rewrite {
   }
   bool is_packed(std::uint16_t place) const { return is_packed(from_.parameter(place)); }
 
-  /// Where element i of so many bytes is: in which word, and from which bit on.
+  /// The place of element i of so many bytes: in which word, and from which bit on.
   struct Spot {
     Expr word, bit;
   };

@@ -22,7 +22,7 @@ class WideShared final : public Rewrite {
   bool is_widened(DType dtype) const { return size_of(dtype) < 4 && types_.has(dtype); }
   bool is_widened(std::uint16_t place) const { return is_widened(from_.shared[place].dtype); }
 
-  /// At most 16 bytes are loaded and stored at once.
+  /// A load or a store moves 16 bytes at most.
   static constexpr std::size_t kAtOnce = 4;
 
   std::vector<Exprs> values(const Instruction& in) override {

@@ -90,7 +90,7 @@ bool Body::is_weak_exchange(const Instruction& in) const {
          !target_.weak_exchange.empty();
 }
 
-/// Again where it failed although the element was what it should be.
+/// The exchange is tried again if it failed although the element was what it should be.
 void Body::exchange(const Statement& statement, const std::string& indent) {
   const Instruction& in = statement.instruction;
   if (is_float(in.type) || size_of(in.type) != 4) lacks(text("comparing exchanges of ", kiln::name(in.type)));

@@ -24,7 +24,7 @@ std::string parameters_of_cuda(const Kernel& kernel, const Body& body) {
     if (i) out += ", ";
     const bool number = parameter.kind == Parameter::Kind::Number;
     if (parameter.count)
-      // Without __grid_constant__ the compiler may copy a table into each thread's own memory.
+      // The compiler may copy a table into each thread's own memory if it has no __grid_constant__.
       out += text("const ", body.target().dialect == &expr::kHip ? "" : "__grid_constant__ ", "KilnTable<",
                   number ? std::string(body.type(parameter.dtype)) : body.pointer(parameter), ", ", parameter.count,
                   "> p", i);

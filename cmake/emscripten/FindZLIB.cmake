@@ -1,0 +1,11 @@
+# ZLIB::ZLIB for WebAssembly, compiled from its sources.
+if(NOT TARGET ZLIB::ZLIB)
+  enable_language(C)
+  file(GLOB sources ${KILN_EMSCRIPTEN}/zlib/*.c)
+  add_library(kiln_wasm_zlib STATIC ${sources})
+  target_include_directories(kiln_wasm_zlib SYSTEM PUBLIC ${KILN_EMSCRIPTEN}/zlib)
+  target_compile_definitions(kiln_wasm_zlib PRIVATE HAVE_UNISTD_H)
+  target_compile_options(kiln_wasm_zlib PRIVATE -w)
+  add_library(ZLIB::ZLIB ALIAS kiln_wasm_zlib)
+endif()
+set(ZLIB_FOUND TRUE)

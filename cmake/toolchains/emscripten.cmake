@@ -1,0 +1,23 @@
+# Debian 13's emscripten, which `./dev` unpacks into build/sysroot/emscripten: for browsers and node. Exceptions are those of
+# WebAssembly itself. All is compiled with atomic instructions; whether a module has threads is decided when it is linked (KilnWasm.cmake).
+set(CMAKE_SYSTEM_NAME Generic)
+set(CMAKE_SYSTEM_PROCESSOR wasm32)
+set(EMSCRIPTEN ON)
+set(KILN_EMSCRIPTEN ${CMAKE_CURRENT_LIST_DIR}/../../build/sysroot/emscripten)
+get_filename_component(KILN_EMSCRIPTEN ${KILN_EMSCRIPTEN} REALPATH)
+set(CMAKE_C_COMPILER ${KILN_EMSCRIPTEN}/bin/emcc)
+set(CMAKE_CXX_COMPILER ${KILN_EMSCRIPTEN}/bin/em++)
+set(CMAKE_AR ${KILN_EMSCRIPTEN}/bin/emar)
+set(CMAKE_RANLIB ${KILN_EMSCRIPTEN}/bin/emranlib)
+foreach(language C CXX)
+  set(CMAKE_${language}_FLAGS_INIT "-msimd128 -matomics -mbulk-memory -fwasm-exceptions")
+endforeach()
+string(APPEND CMAKE_CXX_FLAGS_INIT " -fexperimental-library")  # std::jthread
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(CMAKE_EXECUTABLE_SUFFIX_CXX .js)
+set(CMAKE_FIND_ROOT_PATH ${KILN_EMSCRIPTEN})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(CMAKE_CROSSCOMPILING_EMULATOR node --no-warnings)

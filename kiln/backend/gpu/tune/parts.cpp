@@ -1,0 +1,57 @@
+#include "kiln/backend/gpu/tune/parts.hpp"
+
+#include <array>
+
+#include "kiln/backend/gpu/family/choice.hpp"
+#include "kiln/ops/expand.hpp"
+#include "kiln/ops/planned/sequence.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+/// Calls of operations with the same names, on operands that are alike in their sizes' digits.
+std::string question_of(const op::Op& op, const Call& call) {
+  std::string all = text("rows of ", op::display_name(op));
+  for (const Value& value : call.in) {
+    if (!value.node()) continue;
+    all += text(", ", value.dtype());
+    for (const std::int64_t size : value.shape()) all += text(" 2^", family::digits_of(size));
+  }
+  return all;
+}
+
+/// A call of the same operands, which keep their memory, with results of its own.
+struct Trial {
+  Values in, out;
+  explicit Trial(const Call& call) : in(call.in.begin(), call.in.end()) {
+    for (const Value& value : call.out) out.emplace_back(make_ref<Node>(value.node()->desc, value.device()));
+  }
+  Call call() { return {in, out}; }
+};
+
+struct PartsFirst {
+  bool value;
+};
+
+}  // namespace
+
+bool parts_are_quicker(Gpu& gpu, const op::Op& op, const op::RowFused& as, const Call& call,
+                       FunctionRef<bool(Call)> fused) {
+  return as.sequence
+      ->cached<PartsFirst>(gpu.id(),
+                           [&] {
+                             static const std::array<std::string, 2> kWays{"fused", "parts"};
+                             const int way = gpu.choices().choose(question_of(op, call), kWays, [&](int i) {
+                               Trial trial(call);
+                               try {
+                                 if (i == 0) return fused(trial.call());
+                                 run_expansion(gpu, op, trial.call());
+                               } catch (const Refused&) { return false; }
+                               return true;
+                             });
+                             return PartsFirst{way == 1};
+                           })
+      .value;
+}
+
+}  // namespace kiln::gpu

@@ -1,0 +1,66 @@
+// The functions of JavaScript's Kiln.load and of models (packaging/npm/index.js).
+#include <array>
+
+#include "kiln/browser/model.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
+
+namespace kiln::browser {
+namespace {
+
+struct LoadRequest {
+  TensorData bytes;
+  std::string name = "the model";
+  std::optional<std::string> device = {};  // as Device::parse takes it
+  bool free_batch = false;
+};
+struct Loaded {
+  std::string kind;  // "onnx", "graph" or "tensors"
+  std::optional<std::string> device = {};
+  std::shared_ptr<Model> model = {};
+  std::vector<Port> inputs = {}, outputs = {};
+  std::map<std::string, Value> tensors = {};
+  std::map<std::string, std::string> metadata = {};
+};
+
+Device device_of(const std::optional<std::string>& name) {
+  return name ? Device::parse(*name).inner() : default_device();
+}
+
+Loaded described(std::string kind, const std::shared_ptr<Model>& model) {
+  return {.kind = std::move(kind),
+          .device = model->device().name(),
+          .model = model,
+          .inputs = model->inputs(),
+          .outputs = model->outputs()};
+}
+
+Loaded load_tensors(const TensorFileView& view, const Device& device) {
+  Loaded loaded{.kind = "tensors", .device = device.name(), .metadata = view.metadata};
+  for (const auto& [name, tensor] : view.tensors) {
+    TensorData data(tensor.shape, tensor.dtype);
+    std::copy(tensor.bytes.begin(), tensor.bytes.end(), data.bytes().begin());
+    loaded.tensors.emplace(name, from_data(std::move(data), device));
+  }
+  return loaded;
+}
+
+/// The content decides what it is, whatever the name says.
+Loaded load(const LoadRequest& request) {
+  const Device device = device_of(request.device);
+  const auto bytes = request.bytes.bytes();
+  require<DataError>(!bytes.empty(), request.name, ": the file is empty");
+  if (!is_safetensors(bytes)) return described("onnx", load_onnx(bytes, request.name, device, request.free_batch));
+  const TensorFileView view = view_safetensors(bytes, request.name);
+  if (view.tensors.contains("program")) return described("graph", load_graph(bytes, request.name, device));
+  return load_tensors(view, device);
+}
+
+Item run(const std::shared_ptr<Model>& model, const Item& inputs) { return model->run(inputs); }
+
+constexpr std::array kFunctions{function<load>("kiln.load"), function<run>("kiln.run")};
+
+}  // namespace
+
+std::span<const Function> model_functions() { return kFunctions; }
+
+}  // namespace kiln::browser

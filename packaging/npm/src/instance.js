@@ -1,0 +1,130 @@
+// A module of Kiln in this thread: calls go to kiln_call, one at a time.
+import {read, write} from './codec.js';
+import {download} from './download.js';
+import {KilnError} from './errors.js';
+
+/** The memory that the module has, whose buffer changes when it grows. */
+class Memory {
+  constructor(module) {
+    this.module = module;
+  }
+  bytes() {
+    return new Uint8Array(this.module.wasmMemory.buffer);
+  }
+  allocate(bytes) {
+    // Numbers beyond 32 bits would lose their upper ones on the way.
+    const address = bytes < 2 ** 32 ? this.module._kiln_allocate(bytes) >>> 0 : 0;
+    if (address === 0)
+      throw new KilnError('MemoryError', `${bytes} bytes do not fit into the memory of this page: dispose tensors that are ` +
+          'no longer used, or use a smaller model');
+    return address;
+  }
+  free(address) {
+    this.module._kiln_free(address);
+  }
+  /** A copy, which is nobody's else. */
+  copy(address, bytes) {
+    return this.bytes().slice(address, address + bytes);
+  }
+}
+
+export class Instance {
+  #module;
+  #memory;
+  #last = Promise.resolve();
+  #ended = null;
+  #onCallback = null;
+  #thrown = null;
+
+  /**
+   * `factory` is the default export of what Emscripten wrote, `options` are its options. `onCallback(number, item)` runs a
+   * function of JavaScript that C++ calls, and returns false to stop.
+   */
+  static async start(factory, options = {}) {
+    const instance = new Instance();
+    const module = {
+      ...options,
+      noInitialRun: true,
+      kilnCallBack: (number, address, bytes) => instance.#callBack(number, address >>> 0, bytes),
+    };
+    try {
+      instance.#module = await factory(module);
+      instance.#memory = new Memory(instance.#module);
+      instance.#module._main?.(0, 0);  // offers the page's functions
+    } catch (error) {
+      throw new KilnError('DeviceError', `Kiln's module did not start: ${error?.message ?? error}`, {cause: error});
+    }
+    return instance;
+  }
+
+  /** Runs a function of C++ with a list of items, and returns an item. */
+  call(name, args, {onCallback} = {}) {
+    return this.#next(() => this.#call(name, args, onCallback));
+  }
+
+  /** Downloads a model and loads it; `request` is a Map of kiln/browser/model_functions.cpp's LoadRequest without the bytes. */
+  async load(source, request, {onProgress, signal} = {}) {
+    this.#check();
+    const block = await download(source, this.#memory, {onProgress, signal});
+    return this.#next(() => this.#call('kiln.load', [new Map([...request, ['bytes', block]])]));
+  }
+
+  close() {
+    this.#ended ??= new KilnError('DeviceError', 'this Kiln was closed: start another');
+  }
+
+  /** Each call begins when the one before has ended, as one that waits for a GPU leaves the module in the middle. */
+  #next(run) {
+    const result = this.#last.then(run);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  #check() {
+    if (this.#ended) throw this.#ended;
+  }
+
+  /** Nothing is thrown through C++: the call ends as soon as it can, and then throws what the function threw. */
+  #callBack(number, address, bytes) {
+    try {
+      const item = read(this.#memory.copy(address, bytes), this.#memory);
+      return this.#onCallback?.(number, item) === false ? 0 : 1;
+    } catch (error) {
+      this.#thrown ??= {error};
+      return 0;
+    }
+  }
+
+  async #call(name, args, onCallback) {
+    this.#check();
+    const memory = this.#memory, module = this.#module;
+    const bytes = write(args, memory), letters = new TextEncoder().encode(name + '\0');
+    const place = memory.allocate(8 + letters.length + bytes.length);
+    memory.bytes().set(letters, place + 8);
+    memory.bytes().set(bytes, place + 8 + letters.length);
+    let status;
+    this.#onCallback = onCallback;
+    this.#thrown = null;
+    try {
+      // A module with WebGPU has a way of its own, as it waits for the GPU in the middle of a call.
+      const call = module.kilnCall ?? ((_, ...numbers) => module._kiln_call(...numbers));
+      status = await call('kiln_call', place + 8, place + 8 + letters.length, bytes.length, place);
+    } catch (error) {
+      // kiln_call throws nothing: the module itself broke off, and its memory may be in any state.
+      this.#ended = new KilnError('FatalError',
+          `Kiln's module ended in '${name}' (${error?.message ?? error}): start another, with less work at once`, {cause: error});
+      throw this.#ended;
+    } finally {
+      this.#onCallback = null;
+    }
+    const [address, length] = new Uint32Array(memory.copy(place, 8).buffer);
+    memory.free(place);
+    if (address === 0) throw new KilnError('MemoryError', `${name}: the memory of this page is used up`);
+    const answer = memory.copy(address, length);
+    memory.free(address);
+    const item = read(answer, memory);
+    if (this.#thrown) throw this.#thrown.error;
+    if (status === 0) return item;
+    throw new KilnError(item.get('kind'), item.get('message'));
+  }
+}

@@ -1,0 +1,93 @@
+// A module of Kiln in a worker, with the functions that an Instance has.
+import {KilnError} from './errors.js';
+
+export class WorkerInstance {
+  #worker;
+  #calls = new Map();  // what waits for an answer, by number
+  #last = 0;
+  #ended = null;
+  #stop = globalThis.crossOriginIsolated ? new Int32Array(new SharedArrayBuffer(4)) : null;
+
+  /** `module` is the address of what Emscripten wrote; the worker imports it. */
+  static async start(module, options = {}) {
+    const instance = new WorkerInstance();
+    instance.#worker = new Worker(new URL('../worker.js', import.meta.url), {type: 'module', name: 'kiln'});
+    instance.#worker.onmessage = ({data}) => instance.#answer(data);
+    instance.#worker.onerror = event => instance.#end(new KilnError('FatalError',
+        `Kiln's worker ended: ${event.message ?? 'its script could not be loaded'}: start another`));
+    instance.#worker.onmessageerror = () => instance.#end(new KilnError('FatalError', 'a message to Kiln\'s worker was damaged'));
+    try {
+      await instance.#ask({start: {module: String(module), options, stop: instance.#stop}});
+    } catch (error) {
+      instance.close();
+      throw error;
+    }
+    return instance;
+  }
+
+  call(name, args, {onCallback} = {}) {
+    return this.#ask({call: {name, args}}, {onCallback});
+  }
+
+  load(source, request, {onProgress, signal} = {}) {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const answer = this.#ask({load: {source: source instanceof URL ? String(source) : source, request}}, {onProgress});
+    const number = this.#last, abort = () => this.#worker.postMessage({abort: number});
+    signal?.addEventListener('abort', abort);
+    return answer.catch(error => { throw signal?.aborted ? signal.reason : error; })
+        .finally(() => signal?.removeEventListener('abort', abort));
+  }
+
+  /** Ends the worker, also in the middle of a call. */
+  close() {
+    this.#end(new KilnError('DeviceError', 'this Kiln was closed: start another'));
+  }
+
+  #ask(message, heard = {}) {
+    if (this.#ended) return Promise.reject(this.#ended);
+    const number = ++this.#last;
+    return new Promise((resolve, reject) => {
+      this.#calls.set(number, {resolve, reject, ...heard});
+      try {
+        this.#worker.postMessage({number, ...message});
+      } catch (error) {
+        this.#calls.delete(number);
+        reject(new KilnError('ArgumentError', `this cannot be sent to Kiln's worker: ${error.message}`, {cause: error}));
+      }
+    });
+  }
+
+  #answer({number, result, error, progress, callback}) {
+    const call = this.#calls.get(number);
+    if (!call) return;
+    if (progress) call.onProgress?.(progress);
+    else if (callback) this.#callBack(call, callback);
+    else {
+      this.#calls.delete(number);
+      if (call.thrown) call.reject(call.thrown.error);
+      else if (error) call.reject(KilnError.fromData(error));
+      else call.resolve(result);
+    }
+  }
+
+  /** What the function throws is the call's error, once C++ has ended. */
+  #callBack(call, {number, item}) {
+    if (call.thrown) return;
+    let goesOn = true;
+    try {
+      goesOn = call.onCallback?.(number, item) !== false;
+    } catch (error) {
+      call.thrown = {error};
+      goesOn = false;
+    }
+    if (!goesOn && this.#stop) Atomics.store(this.#stop, 0, 1);
+  }
+
+  #end(error) {
+    if (this.#ended) return;
+    this.#ended = error;
+    this.#worker.terminate();
+    for (const call of this.#calls.values()) call.reject(error);
+    this.#calls.clear();
+  }
+}

@@ -1,0 +1,93 @@
+// The package's JavaScript alone, in Node, on a module that gives back the bytes it gets: values, errors, order, handles.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+
+const {Kiln, KilnError} = await import(new URL('../../../packaging/npm/index.js', import.meta.url));
+
+/** Memory without a free; "echo" answers with its argument, "fail" with it as an error, "slow" later, "trap" breaks off. */
+async function factory() {
+  const wasmMemory = new WebAssembly.Memory({initial: 4, maximum: 256}), heard = [];
+  let end = 1024;
+  const allocate = bytes => {
+    const address = (end + 15) & ~15, missing = address + bytes - wasmMemory.buffer.byteLength;
+    if (missing > 0)
+      try {
+        wasmMemory.grow(Math.ceil(missing / 65536));
+      } catch {
+        return 0;
+      }
+    end = address + bytes;
+    return address;
+  };
+  const answer = (args, bytes, place) => {
+    const length = bytes - 9, address = allocate(length);  // without the list's tag and count
+    new Uint8Array(wasmMemory.buffer).copyWithin(address, args + 9, args + bytes);
+    new Uint32Array(wasmMemory.buffer, place, 2).set([address, length]);
+  };
+  return {
+    wasmMemory,
+    heard,
+    _kiln_allocate: allocate,
+    _kiln_free() {},
+    _kiln_call(name, args, bytes, place) {
+      const memory = new Uint8Array(wasmMemory.buffer), function_ = new TextDecoder().decode(memory.slice(name, memory.indexOf(0, name)));
+      heard.push(function_);
+      if (function_ === 'trap') throw new WebAssembly.RuntimeError('unreachable');
+      if (function_ === 'slow') return new Promise(resolve => setTimeout(() => { answer(args, bytes, place); heard.push('slow ended'); resolve(0); }, 20));
+      answer(args, bytes, place);
+      return function_ === 'fail' ? 1 : 0;
+    },
+  };
+}
+/** The module is given out, too. */
+async function start() {
+  let module;
+  const kiln = await Kiln.start({module: async () => module = await factory()});
+  return {kiln, module};
+}
+
+test('values come back as they went', async () => {
+  const {kiln} = await start();
+  for (const value of [null, true, false, 0, -1.5, Infinity, '', 'größer 🙂', 'x'.repeat(5000), [], [1, [2, 'a']], {}, {a: {b: [null]}, 'ä': 1},
+    new Float32Array([1, -0.5]), new Uint8Array(0), new BigInt64Array([-(2n ** 63n)]), new Float64Array(3), new Int16Array([7])])
+    assert.deepEqual(await kiln.call('echo', value), value);
+  assert.ok(Number.isNaN(await kiln.call('echo', NaN)));
+  assert.equal(await kiln.call('echo', undefined), null);
+  assert.equal(await kiln.call('echo', 12n), 12);
+  assert.deepEqual(await kiln.call('echo', new Map([['a', 1]])), {a: 1});
+  assert.deepEqual(await kiln.call('echo', new Float32Array([1, 2, 3, 4]).subarray(1, 3)), new Float32Array([2, 3]));
+  assert.deepEqual(await kiln.call('echo', {data: new Float32Array(6), shape: [2, 3]}), new Float32Array(6));
+  assert.deepEqual(await kiln.call('echo', new Uint8ClampedArray([1])), new Uint8Array([1]));
+  // A name that JavaScript gives a meaning is a field like others.
+  assert.ok(Object.hasOwn(await kiln.call('echo', JSON.parse('{"__proto__": 1}')), '__proto__'));
+});
+
+test('what is no value is refused, and memory that is not there is an error', async () => {
+  const {kiln} = await start();
+  await assert.rejects(kiln.call('echo', Symbol('x')), TypeError);
+  await assert.rejects(kiln.call('echo', new Float32Array(8 << 20)), error => error instanceof KilnError && error.kind === 'MemoryError');
+  assert.equal(await kiln.call('echo', 1), 1);
+});
+
+test('errors have a kind and a sentence; a module that breaks off says so from then on', async () => {
+  const {kiln} = await start();
+  await assert.rejects(kiln.call('fail', {kind: 'ShapeError', message: 'matmul: [2, 3] x [4, 5]'}),
+      error => error instanceof KilnError && error.kind === 'ShapeError' && error.message === 'matmul: [2, 3] x [4, 5]');
+  assert.equal(await kiln.call('echo', 1), 1);
+  await assert.rejects(kiln.call('trap', 1), error => error.kind === 'FatalError' && /'trap' \(unreachable\): start another/.test(error.message));
+  await assert.rejects(kiln.call('echo', 1), error => error.kind === 'FatalError');
+  const other = await start();
+  other.kiln.close();
+  await assert.rejects(other.kiln.call('echo', 1), error => error.kind === 'DeviceError' && /was closed/.test(error.message));
+});
+
+test('calls run one at a time, in their order', async () => {
+  const {kiln, module} = await start();
+  assert.deepEqual(await Promise.all([kiln.call('slow', 1), kiln.call('echo', 2), kiln.functions.slow(3)]), [1, 2, 3]);
+  assert.deepEqual(module.heard, ['slow', 'slow ended', 'echo', 'slow', 'slow ended']);
+});
+
+test('a module that does not start says why', async () => {
+  await assert.rejects(Kiln.start({module: async () => { throw new Error('no memory'); }}), /Kiln's module did not start: no memory/);
+  await assert.rejects(Kiln.start({module: 'file:///nowhere.js', worker: false}), /nowhere.js: Kiln's module could not be imported/);
+});
