@@ -139,5 +139,5 @@ async function saysThatThereIsNoWebGpu({browser, address}) {
   check(await draw(page, one) === 1, 'the processor does not read');
 }
 
-await run({readsDrawnStrokes, readsKeysAndTouch, trains, isLeftDuringATraining, refusesWrongWeights, saysThatThereIsNoWebGpu},
+await run({readsKeysAndTouch, refusesWrongWeights, saysThatThereIsNoWebGpu, isLeftDuringATraining, readsDrawnStrokes, trains},
     {serve: () => hasDigits ? ['--data', options.data] : []});
