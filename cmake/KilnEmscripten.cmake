@@ -5,7 +5,8 @@
 set(KILN_WASM_LINK -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sABORTING_MALLOC=0 -sSTACK_SIZE=2MB -sWASM_BIGINT)
 # What one with threads has besides.
 set(KILN_WASM_THREADS -pthread -Wno-pthreads-mem-growth -sDEFAULT_PTHREAD_STACK_SIZE=2MB)
-# A program for node, with its files, environment and exit status: main() runs in a thread of its own, so that others can start
-# while it waits for them.
-set(KILN_WASM_PROGRAM ${KILN_WASM_LINK} ${KILN_WASM_THREADS} -sPROXY_TO_PTHREAD -sEXIT_RUNTIME -sNODERAWFS -sENVIRONMENT=node,worker
+# A program for node, with its files, environment and exit status. With threads main() runs in one of its own, so that others
+# can start while it waits for them.
+set(KILN_WASM_PROGRAM_WITHOUT_THREADS ${KILN_WASM_LINK} -sEXIT_RUNTIME -sNODERAWFS -sENVIRONMENT=node,worker
   --pre-js ${CMAKE_CURRENT_LIST_DIR}/emscripten/environment.js)
+set(KILN_WASM_PROGRAM ${KILN_WASM_PROGRAM_WITHOUT_THREADS} ${KILN_WASM_THREADS} -sPROXY_TO_PTHREAD)

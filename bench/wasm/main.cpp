@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/wasm/vectors.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/onnx/model.hpp"
 #include "kiln/ops/functions.hpp"
@@ -41,8 +42,8 @@ Times measured(double seconds, F&& run) {
 }
 
 void print(const std::string& what, const Times& times, double flops) {
-  std::printf("{\"what\": \"%s\", \"threads\": %d, \"least_ms\": %.4f, \"median_ms\": %.4f, \"runs\": %zu", what.c_str(),
-              num_threads(), times.least_ms, times.median_ms, times.runs);
+  std::printf("{\"what\": \"%s\", \"threads\": %d, \"least_ms\": %.4f, \"median_ms\": %.4f, \"runs\": %zu",
+              what.c_str(), num_threads(), times.least_ms, times.median_ms, times.runs);
   if (flops > 0) std::printf(", \"gflops\": %.1f", flops / times.least_ms / 1e6);
   std::printf("}\n");
 }
@@ -80,6 +81,7 @@ int main(int count, char** words) {
       std::fprintf(stderr, "bench_wasm SECONDS [SIZE | FILE.onnx]...\n");
       return 2;
     }
+    bench::use_vectors_of_256_bits();
     const double seconds = std::atof(words[1]);
     for (int i = 2; i < count; ++i) {
       const std::string what = words[i];

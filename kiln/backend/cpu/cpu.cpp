@@ -1,7 +1,9 @@
 #include "kiln/backend/cpu/cpu.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "kiln/backend/cpu/kernel.hpp"
 #include "kiln/backend/cpu/memory/op_memory_error.hpp"
@@ -79,7 +81,9 @@ TensorData Cpu::download(const Value& value) {
 }
 
 MemoryStatistics Cpu::memory() const { return memory_statistics(); }
-void Cpu::set_memory_limit(std::int64_t bytes) { cpu::set_memory_limit(static_cast<std::size_t>(bytes)); }
+void Cpu::set_memory_limit(std::int64_t bytes) {
+  cpu::set_memory_limit(std::in_range<std::size_t>(bytes) ? static_cast<std::size_t>(bytes) : SIZE_MAX);
+}
 void Cpu::reset_memory_peak() { cpu::reset_memory_peak(); }
 void Cpu::release_memory() {
   forget_packed();

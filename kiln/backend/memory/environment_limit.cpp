@@ -1,6 +1,8 @@
 #include "kiln/backend/memory/environment_limit.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
@@ -24,7 +26,7 @@ std::optional<std::size_t> environment_memory_limit() {
   }
   require<ArgumentError>(understood, "KILN_MEMORY_LIMIT must be a number of bytes like 1500000000, 512M or 2G, got '",
                          shown(wish), "'");
-  return bytes;
+  return static_cast<std::size_t>(std::min<unsigned long long>(bytes, SIZE_MAX));
 }
 
 }  // namespace kiln

@@ -1,11 +1,14 @@
 #include "kiln/backend/strided/array.hpp"
 
+#include <utility>
+
 namespace kiln::strided {
 
 std::size_t bytes_of(const Desc& desc, std::string_view device) {
   std::int64_t bytes = 0;
   const auto size = static_cast<std::int64_t>(size_of(desc.dtype));
-  require<MemoryError>(!__builtin_mul_overflow(numel(desc.shape), size, &bytes), device, ": a tensor ", desc.dtype, " ",
+  const bool counted = !__builtin_mul_overflow(numel(desc.shape), size, &bytes);
+  require<MemoryError>(counted && std::in_range<std::ptrdiff_t>(bytes), device, ": a tensor ", desc.dtype, " ",
                        desc.shape, " has more bytes than can be counted");
   return static_cast<std::size_t>(bytes);
 }

@@ -20,7 +20,7 @@ using std::int64_t;
 
 // The sums below are kept in registers: 32 with AVX-512, otherwise 16.
 constexpr int kMostPixels = 14;  // bench: suite mnist_guide_*
-constexpr int kMostTaps = HWY_MAX_BYTES >= 64 ? 24 : HWY_ARCH_WASM ? 8 : 12;
+constexpr int kMostTaps = HWY_MAX_BYTES >= 64 ? 24 : 12;
 constexpr int kMostTapsOfThreeRows = kMostTaps / 3;
 
 /// The rows [begin, end) of y for which kernel row `k` is inside x.
