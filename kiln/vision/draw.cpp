@@ -136,7 +136,8 @@ Picture draw_masks(Picture picture, std::span<const std::vector<std::uint8_t>> m
       if (!masks[i][static_cast<std::size_t>(pixel)]) continue;
       std::uint8_t* to = &picture.pixels[static_cast<std::size_t>(pixel * picture.channels)];
       for (std::size_t c = 0; c < static_cast<std::size_t>(picture.channels); ++c)
-        to[c] = static_cast<std::uint8_t>(std::lround(std::lerp(double{to[c]}, double{bytes[c]}, double{opacity})));
+        to[c] = static_cast<std::uint8_t>(
+            std::lround(std::lerp(static_cast<double>(to[c]), static_cast<double>(bytes[c]), opacity)));
     }
   }
   return picture;
