@@ -30,6 +30,9 @@ class Builder {
       : model_(model), options_(options), device_(device), reader_(options.file, options.directory, options.source) {}
 
   Graph build() {
+    // Without one the operators would be those of the first version, as in the oldest files.
+    if (model_.ir_version >= 3 && model_.opset_import.empty())
+      wrong("it imports no operator set, as files of version ", model_.ir_version, " of the format do: it may be cut");
     const Versions versions = versions_of(model_.opset_import);
     for (const FunctionProto& function : model_.functions) {
       const bool fresh = functions_.emplace(key(function.domain, function.name, function.overload), &function).second;

@@ -25,7 +25,8 @@ struct Net {
 };
 
 void write(const std::filesystem::path& file, const Value& value) {
-  write_file_atomically(file.string(), value.data().bytes());
+  const TensorData data = value.data();
+  write_file_atomically(file.string(), data.bytes());
 }
 
 }  // namespace

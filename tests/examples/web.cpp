@@ -35,7 +35,13 @@ class WebFiles : public testing::Test {
   }
   ~WebFiles() override { fs::remove_all(folder_); }
 
-  net::Response get(const std::string& path) { return web::answer({.method = "GET", .path = path}, places_); }
+  net::Response ask(const std::string& method, const std::string& path) {
+    net::Request request;
+    request.method = method;
+    request.path = path;
+    return web::answer(request, places_);
+  }
+  net::Response get(const std::string& path) { return ask("GET", path); }
 
   const fs::path folder_ = fs::temp_directory_path() / ("kiln-web-" + std::to_string(::getpid()));
   std::vector<web::Place> places_;
@@ -56,7 +62,7 @@ TEST_F(WebFiles, HandsOutNothingElse) {
                                  "/inner/%2e./secret.txt", "//etc/passwd", "/%00", "/a%2", "/a%zz",
                                  "/inner/deep/../../../secret.txt", "/inner/deep/"})
     EXPECT_EQ(get(path).status, 404) << path;
-  EXPECT_EQ(web::answer({.method = "POST", .path = "/a%20b.js"}, places_).status, 405);
+  EXPECT_EQ(ask("POST", "/a%20b.js").status, 405);
 }
 
 TensorData blank(std::int64_t side) { return {{side, side}, DType::F32}; }

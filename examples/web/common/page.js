@@ -26,7 +26,9 @@ addEventListener('unhandledrejection', event => showError(event.reason));
 /** A module of Kiln in a worker that ends with the page, on ?device=... of the address where that is to be had. */
 export async function startKiln(name) {
   const kiln = await Kiln.start({module: new URL(`../modules/${name}.js`, import.meta.url), worker: true});
-  addEventListener('pagehide', event => { if (!event.persisted) kiln.close(); });
+  // A page that is left does no more work; one that comes back from the browser's memory begins anew.
+  addEventListener('pagehide', () => kiln.close());
+  addEventListener('pageshow', event => { if (event.persisted) location.reload(); });
   const wish = new URLSearchParams(location.search).get('device');
   if (wish) {
     try {

@@ -46,7 +46,7 @@ export class Plot {
     pen.textAlign = 'right';
     pen.fillText(most.toFixed(1), left - 4, top + 8);
     pen.fillText('0', left - 4, bottom + 4);
-    pen.fillText(`${this.steps} steps`, right, height - 5);
+    if (this.loss.length) pen.fillText(`${this.steps} steps`, right, height - 5);
     this.#curve(pen, this.loss.map(([step, loss]) => [x(step), yLoss(loss)]), colour('--accent'));
     this.#curve(pen, this.accuracy.map(([step, share]) => [x(step), yShare(share)]), colour('--curve'));
     pen.fillStyle = colour('--curve');

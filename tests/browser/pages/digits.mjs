@@ -77,7 +77,7 @@ async function trains({browser, address}) {
   await page.becomes('!document.getElementById("train").disabled');
   check(await page.evaluate('document.getElementById("data").value') === (hasDigits ? 'mnist' : 'drawn'), 'the data are others');
   await page.evaluate('document.getElementById("train").click()');
-  await page.becomes('Number(document.getElementById("state").dataset.accuracy) >= 0.95', 240);
+  await page.becomes('Number(document.getElementById("state").dataset.accuracy) >= 0.95', 270);
   // The page answers meanwhile, and the curve has been drawn.
   check(await draw(page, one) === 1, 'it does not read during the training');
   const coloured = await page.evaluate(`(() => { const c = document.getElementById('curve'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
@@ -139,5 +139,5 @@ async function saysThatThereIsNoWebGpu({browser, address}) {
   check(await draw(page, one) === 1, 'the processor does not read');
 }
 
-await run({readsDrawnStrokes, readsKeysAndTouch, trains, isLeftDuringATraining, refusesWrongWeights, saysThatThereIsNoWebGpu},
+await run({readsKeysAndTouch, refusesWrongWeights, saysThatThereIsNoWebGpu, isLeftDuringATraining, readsDrawnStrokes, trains},
     {serve: () => hasDigits ? ['--data', options.data] : []});
