@@ -67,7 +67,7 @@ void network(const std::string& file, double seconds) {
   const onnx::Model model = onnx::load(file, device());
   std::vector<onnx::Datum> inputs;
   for (const onnx::ValueInfo& input : model.inputs()) {
-    std::vector<std::int64_t> sizes;
+    Shape sizes;
     for (const onnx::DimProto& size : input.type.shape.value()) sizes.push_back(size.value.value());
     inputs.emplace_back(numbers(sizes));
   }
