@@ -93,7 +93,7 @@ Trained train(Device device) {
   }
   const auto x = Tensor<3>::of(pixels, {8, 28, 28}, device);
   const auto y = Tensor<1, Int>::of(digits, {8}, device);
-  Trained trained{.logits = network.forward(x).to_vector()};
+  Trained trained{.logits = network.forward(x).to_vector(), .losses = {}};
   auto adam = AdamConfig{}.init(network);
   for (int step = 0; step < 8; ++step) {
     auto [loss, grads] =
