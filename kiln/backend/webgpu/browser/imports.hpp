@@ -49,7 +49,7 @@ std::uint32_t kiln_webgpu_name(std::uint32_t adapter, char* to, std::uint32_t ro
 int kiln_webgpu_is_fallback(std::uint32_t adapter);
 /// Whether the page has navigator.gpu. 2: not, as it is no secure context.
 int kiln_webgpu_is_missing();
-/// Whether this call of the module may be suspended: the browser has JSPI, and the page called through Kiln.call.
+/// Whether this call of the module may be suspended: the browser has JSPI, and the page called through kilnCall.
 int kiln_webgpu_may_suspend();
 /// Suspends the module until an answer has come, or a fifth of a second.
 void kiln_webgpu_suspend();

@@ -33,7 +33,7 @@ addToLibrary({
       });
     },
     // An adapter gives one device, and others are given by others like it.
-    async deviceOf(adapter, wanted) {
+    deviceOf: async (adapter, wanted) => {
       if (adapter.kilnUsed) adapter = (await navigator['gpu'].requestAdapter(adapter.kilnOptions)) ?? adapter;
       adapter.kilnUsed = true;
       return adapter.requestDevice(wanted);
