@@ -105,8 +105,8 @@ std::vector<int> kept_constants(const onnx::Graph& graph) {
 Source onnx_source(const std::string& path, const onnx::Sizes& sizes, const FixedInputs& fixed) {
   const Device device = Device::parse("cpu");
   const onnx::Model model = load(path, device);
-  require_sizes(model, sizes, fixed, path);
   require_known(model, fixed, path);
+  require_sizes(model, sizes, fixed, path);
   const onnx::Graph& graph = model.graph();
   const std::vector<onnx::ValueInfo> infos = model.inputs();
   const std::vector<int> kept = is_quantised(graph) ? kept_constants(graph) : std::vector<int>();
