@@ -1,5 +1,5 @@
-// What `kiln compile` makes of networks for the host, beside the device cpu, with one thread: medians of milliseconds, of
-// runs that take turns.
+// What `kiln compile` makes of networks for the host, beside the device cpu, with one thread: medians of milliseconds of
+// processor time, of runs that take turns.
 //
 //   bench_compiled [NAME [DIRECTORY]]
 #include <algorithm>
@@ -72,6 +72,7 @@ class Library {
     void* const library = ::dlopen((directory + "/program.so").c_str(), RTLD_NOW | RTLD_LOCAL);
     require<IoError>(library, "dlopen: ", ::dlerror());
     run_ = reinterpret_cast<int (*)(const float*, float*)>(::dlsym(library, (code.name + "_run").c_str()));
+    require<IoError>(run_, "dlsym: ", ::dlerror());
   }
   int run(const float* in, float* out) const { return run_(in, out); }
 

@@ -165,7 +165,8 @@ void add_compile(CLI::App& app, CommandResult& result) {
       app,
       [&](CompileOptions& o) {
         app.add_option("file", o.file, "a captured graph (.safetensors) or an .onnx file")->required();
-        app.add_option("--target", o.target, "the machine: host, m0, m4, m7, m33, pico, pico2 or rv32")->capture_default_str();
+        app.add_option("--target", o.target, "the machine: host, m0, m4, m7, m33, pico, pico2 or rv32")
+            ->capture_default_str();
         app.add_option("-o,--output", o.directory, "the directory to write to")->capture_default_str();
         app.add_option("--name", o.name, "of the files and the function; by default the file's");
         app.add_option("--size", o.sizes, "'name=number': a size that an .onnx file leaves free");

@@ -10,7 +10,7 @@ import tempfile
 
 import emlearn
 import numpy
-from emlearn.net import c_generate_net_inline
+from emlearn.net import c_generate_net_loadable
 
 BOARD = pathlib.Path(__file__).resolve().parents[2] / "tests/compile/board"
 INCLUDE = pathlib.Path(emlearn.__file__).parent
@@ -26,7 +26,7 @@ def source(sizes):
     weights = [random.uniform(-0.1, 0.1, pair).astype("float32") for pair in zip(sizes, sizes[1:])]
     biases = [random.uniform(-0.1, 0.1, size).astype("float32") for size in sizes[1:]]
     activations = ["relu"] * (len(weights) - 1) + ["softmax" if sizes[-1] == 10 else "identity"]
-    return c_generate_net_inline(activations, weights, biases, prefix="net")
+    return c_generate_net_loadable(activations, weights, biases, prefix="net")
 
 
 def instructions(board, sizes):
@@ -54,7 +54,5 @@ def instructions(board, sizes):
 
 for name, sizes in NETWORKS.items():
     for board in BOARDS:
-        try:
-            print(f"{board} {name}: {instructions(board, sizes)} instructions")
-        except subprocess.CalledProcessError as error:
-            print(f"{board} {name}: {error}")
+        if board != "m0" or sizes[0] * sizes[1] * 4 < 256 * 1024:  # its flash
+            print(f"{board} {name}: {instructions(board, sizes)} instructions", flush=True)

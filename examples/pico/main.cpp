@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "examples/pico/reader.hpp"
+#include "kiln/compile/target.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
 
@@ -24,6 +25,7 @@ struct Run {
 };
 
 void write_firmware(const Run& run) {
+  (void)compile::target(run.target);  // an unknown one is an error before anything is trained
   const guide::Source source = guide::open_source(run.data);
   const guide::Model model = pico::trained(source, run.images, run.seed);
   std::int64_t right = 0;

@@ -1,5 +1,6 @@
 // Convolutions of float32 that read x at all places without asking whether they lie in the padding, for tiles.
 #include <algorithm>
+#include <utility>
 
 #include "kiln/compile/nest.hpp"
 
@@ -15,7 +16,7 @@ View padded(Lowering& to, const op::Conv& conv, const View& x, const Shape& kern
   Dims begin = Dims::filled(x.shape.size(), 0), ones = Dims::filled(x.shape.size(), 1);
   for (int i = 0; i + 2 < x.shape.size(); ++i) {
     shape[i + 2] = (y[i + 2] - 1) * conv.stride[i] + (kernel[i + 2] - 1) * conv.dilation[i] + 1;
-    begin[i + 2] = conv.padding[i];
+    begin[i + 2] = std::min(conv.padding[i], shape[i + 2]);  // the kernel may stand in the padding alone
     pads = pads || conv.padding[i] > 0 || shape[i + 2] > x.shape[i + 2];
   }
   if (!pads) {
@@ -28,11 +29,11 @@ View padded(Lowering& to, const op::Conv& conv, const View& x, const Shape& kern
   Dims from = Dims::filled(shape.size(), 0);
   Shape left = shape;
   for (int dim = 2; dim < shape.size(); ++dim) {
-    const std::int64_t inside = std::min(x.shape[dim], shape[dim] - begin[dim]);
-    for (const std::int64_t at : {std::int64_t{0}, begin[dim] + inside}) {
+    const std::int64_t inside = std::min(x.shape[dim], shape[dim] - begin[dim]), end = begin[dim] + inside;
+    for (const auto& [at, size] : {std::pair{std::int64_t{0}, begin[dim]}, std::pair{end, shape[dim] - end}}) {
       Shape margin = left;
-      margin[dim] = at == 0 ? begin[dim] : shape[dim] - at;
-      if (margin[dim] <= 0) continue;
+      margin[dim] = size;
+      if (numel(margin) == 0) continue;
       Dims first = from;
       first[dim] = at;
       to.store(number_view(0.0, x.dtype(), margin), whole(sliced(room, first, ones, margin)));
@@ -41,7 +42,7 @@ View padded(Lowering& to, const op::Conv& conv, const View& x, const Shape& kern
     left[dim] = inside;
   }
   const Dims origin = Dims::filled(shape.size(), 0);
-  to.store(sliced(x, origin, ones, left), whole(sliced(room, from, ones, left)));
+  if (numel(left) > 0) to.store(sliced(x, origin, ones, left), whole(sliced(room, from, ones, left)));
   return room;
 }
 

@@ -62,4 +62,24 @@ Loop coalesced(Loop loop) {
   return loop;
 }
 
+bool overlaps(const Loop& loop) {
+  for (const Access& out : loop.out)
+    for (const Operand& operand : loop.value.in)
+      if (!operand.is_number && operand.access.buffer == out.buffer) return true;
+  return false;
+}
+
+std::int64_t steps_at_once(const Loop& loop) {
+  constexpr std::int64_t kMost = 8;
+  if (loop.sizes.size() < 2) return 1;
+  const std::size_t around = loop.sizes.size() - 2;
+  const Access& out = loop.out[0];
+  if (overlaps(loop) || out.index >= 0 || out.strides[around] != 0 || out.strides.back() == 0) return 1;
+  for (const Guard& guard : loop.guards)
+    if (guard.strides[around] != 0) return 1;
+  for (std::int64_t steps = kMost; steps > 1; --steps)
+    if (loop.sizes[around] % steps == 0) return steps;
+  return 1;
+}
+
 }  // namespace kiln::compile

@@ -5,6 +5,7 @@
 
 #include "kiln/compile/simplify.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/size.hpp"
 #include "kiln/onnx/call.hpp"
 #include "kiln/onnx/model.hpp"
 
@@ -70,7 +71,7 @@ onnx::Datum fixed_input(const onnx::ValueInfo& input, const std::vector<double>&
     const bool is_known = dim.value && *dim.value >= 0;
     if (!is_known && free >= 0) wrong("has no one shape: two sizes of the input are free");
     if (!is_known) free = shape.size();
-    known *= is_known ? *dim.value : 1;
+    known = multiply_sizes("compile", known, is_known ? *dim.value : 1);
     shape.push_back(is_known ? *dim.value : 1);
   }
   if (free >= 0 && known > 0) shape[free] = count / known;
@@ -104,8 +105,8 @@ std::vector<int> kept_constants(const onnx::Graph& graph) {
 Source onnx_source(const std::string& path, const onnx::Sizes& sizes, const FixedInputs& fixed) {
   const Device device = Device::parse("cpu");
   const onnx::Model model = load(path, device);
-  require_sizes(model, sizes, fixed, path);
   require_known(model, fixed, path);
+  require_sizes(model, sizes, fixed, path);
   const onnx::Graph& graph = model.graph();
   const std::vector<onnx::ValueInfo> infos = model.inputs();
   const std::vector<int> kept = is_quantised(graph) ? kept_constants(graph) : std::vector<int>();

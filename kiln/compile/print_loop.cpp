@@ -42,15 +42,8 @@ class LoopPrinter {
   static std::string indent(int level) { return std::string(static_cast<std::size_t>(2 * level + 2), ' '); }
 
   // ---- parameters ----
-  /// Whether a written buffer is read at other places: no pointer is then the only one to its memory.
-  bool overlaps() const {
-    for (const Access& out : loop_.out)
-      for (const Operand& operand : loop_.value.in)
-        if (!operand.is_number && operand.access.buffer == out.buffer) return true;
-    return false;
-  }
   void parameters(LoopText& out) {
-    const std::string only = overlaps() ? "" : " KILN_RESTRICT";
+    const std::string only = overlaps(loop_) ? "" : " KILN_RESTRICT";
     const auto add = [&](const std::string& declared, const Access& access, bool written) {
       out.parameters += text(out.parameters.empty() ? "" : ", ", declared);
       out.arguments.emplace_back(access, written);
@@ -198,23 +191,10 @@ class LoopPrinter {
            assignment(0, value(), level) + ends(0, level);
   }
 
-  /// How many steps of the dimension around the innermost one are taken at once, so that the sums of a row are read and
-  /// written that many times less often. It divides the dimension's size.
-  std::int64_t steps_at_once() const {
-    constexpr std::int64_t kMost = 8;
-    const auto around = static_cast<std::size_t>(depth() - 2);
-    const Access& out = loop_.out[0];
-    if (depth() < 2 || overlaps() || out.index >= 0 || out.strides[around] != 0 || out.strides.back() == 0) return 1;
-    for (const Guard& guard : loop_.guards)
-      if (guard.strides[around] != 0) return 1;
-    for (std::int64_t steps = kMost; steps > 1; --steps)
-      if (loop_.sizes[around] % steps == 0) return steps;
-    return 1;
-  }
   std::string each_update() {
     const int level = depth();
     const Access& to = loop_.out[0];
-    const std::int64_t steps = steps_at_once();
+    const std::int64_t steps = steps_at_once(loop_);
     if (steps > 1) stride_of_[level - 2] = steps;
     const std::string before = expr::loaded(printer_, text("out0[", place(to, "to"), "]"), program_[to.buffer].dtype);
     const std::string sum = text(type(loop_.accumulator), " sum = ");

@@ -11,6 +11,8 @@ const std::string_view kVectors =
     "#ifdef KILN_LANES /* given to the compiler */\n#elif defined(__GNUC__) && defined(__AVX512F__)\n#define "
     "KILN_LANES 16\n#elif defined(__GNUC__) && defined(__AVX__)\n"
     "#define KILN_LANES 8\n#elif defined(__GNUC__)\n#define KILN_LANES 4\n#else\n#define KILN_LANES 1\n#endif\n"
+    "#if KILN_LANES != 1 && KILN_LANES != 4 && KILN_LANES != 8 && KILN_LANES != 16\n"
+    "#error \"KILN_LANES must be 1, 4, 8 or 16\"\n#endif\n"
     "#if KILN_LANES > 1\n"
     "typedef float kiln_vector __attribute__((vector_size(4 * KILN_LANES)));\n"
     "typedef float kiln_vector_memory __attribute__((vector_size(4 * KILN_LANES), aligned(4), may_alias));\n"
@@ -104,8 +106,10 @@ class TilePrinter {
   }
   int depth() const { return static_cast<int>(loop_.sizes.size()); }
   bool gathers() const {
-    return std::ranges::any_of(loop_.value.in,
-                               [&](const Operand& operand) { return operand.access.strides[at(tiling_.along)] > 1; });
+    return std::ranges::any_of(loop_.value.steps[0].in, [&](op::ProgramOperand operand) {
+      const std::int64_t stride = loop_.value.in[operand.index].access.strides[at(tiling_.along)];
+      return stride != 0 && stride != 1;
+    });
   }
   int cut() const { return loop_.sizes[at(loop_.kept)] > kStepsInCache ? loop_.kept : -1; }
 

@@ -249,8 +249,11 @@ TEST(Arena, IsOfTheSizeThatTheHeaderSays) {
 TEST(Compile, IsCAndCpp) {
   const Source source = source_of(
       [](const Values& in) {
-        return Values{softmax(erf(in[0]) + tanh(in[0]), 1), argmax(in[0], 1), cast(in[0], DType::F16),
-                      conv(in[1], in[2], {}, {.stride = {2, 2}}), conv(in[1], in[2], {}, {.stride = {1, 3}}),
+        return Values{softmax(erf(in[0]) + tanh(in[0]), 1),
+                      argmax(in[0], 1),
+                      cast(in[0], DType::F16),
+                      conv(in[1], in[2], {}, {.stride = {2, 2}}),
+                      conv(in[1], in[2], {}, {.stride = {1, 3}}),
                       conv(in[1], in[2], {}, {.padding = {1, 1}})};
       },
       {zeros(Shape{4, 8}, cpu()), zeros(Shape{1, 2, 64, 64}, cpu()), zeros(Shape{3, 2, 3, 3}, cpu())});

@@ -39,6 +39,8 @@ TEST(Tiles, Products) {
     expect_tiled(product, {random_of({size[0], size[1]}, device), random_of({size[1], size[2]}, device)});
   expect_tiled(product, {random_of({3, 7, 4}, device), random_of({3, 4, 33}, device)});
   expect_tiled(product, {random_of({3, 7, 4}, device), random_of({4, 33}, device)});
+  expect_tiled([](const Values& in) { return Values{matmul(in[0], flip(in[1], {1}))}; },  // columns from the last
+               {random_of({5, 9}, device), random_of({9, 40}, device)});
   const Value weight = random_of({40, 9}, device);  // of a linear layer: its columns are the sums'
   expect_tiled([&](const Values& in) { return Values{matmul(in[0], transpose(weight)) + 1.0}; },
                {random_of({5, 9}, device)});
@@ -57,6 +59,7 @@ TEST(Tiles, Convolutions) {
       {{1, 6, 7, 7}, {6, 1, 3, 3}, {.padding = {1, 1}, .groups = 6}},
       {{1, 4, 40, 40}, {6, 2, 5, 5}, {.stride = {2, 2}, .padding = {2, 2}, .groups = 2}},
       {{1, 3, 10, 64}, {4, 3, 3, 3}, {.stride = {1, 3}, .padding = {0, 1}}},
+      {{1, 2, 1, 40}, {3, 2, 3, 3}, {.stride = {10, 1}, .padding = {5, 1}}},  // some places lie in the padding alone
       {{2, 8, 7, 7}, {10, 8, 1, 1}, {}},
       {{1, 3, 90}, {4, 3, 7}, {.padding = {3}}},
       {{1, 2, 5, 6, 7}, {3, 2, 2, 3, 2}, {.padding = {1, 1, 0}}},

@@ -1,5 +1,6 @@
 // What families ask Choices: which of several kernels that give the same bits is the quickest.
 #pragma once
+#include <algorithm>
 #include <bit>
 
 #include "kiln/backend/gpu/gpu.hpp"

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kiln/backend/gpu/family/choice.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 
@@ -46,8 +47,11 @@ bool parts_are_quicker(Gpu& gpu, const op::Op& op, const op::RowFused& as, const
                                try {
                                  if (i == 0) return fused(trial.call());
                                  run_expansion(gpu, op, trial.call());
-                               } catch (const Refused&) { return false; }
-                               return true;
+                                 return true;
+                               } catch (const Refused&) {
+                               } catch (const MemoryError&) {  // there is no room for other results
+                               }
+                               return false;
                              });
                              return PartsFirst{way == 1};
                            })

@@ -197,6 +197,24 @@ TEST_F(Choosing, KeepsTheBitsOfLargeProducts) {
     }
 }
 
+// Rows of an odd length are loaded one element at a time, for which not all tiles have the threads.
+TEST_F(Choosing, LeavesOutTilesWhoseThreadsCannotShareLoads) {
+  const auto made = [] {
+    return product("simulated:cuda", DType::F16, {64, 16, 511},
+                   std::make_unique<Choices>(
+                       "a device",
+                       [](FunctionRef<void()> work) {
+                         work();
+                         return 100.0;
+                       },
+                       CodeCache(std::nullopt), std::nullopt));
+  };
+  measure(false);
+  const std::vector<std::byte> expected = made();
+  measure(true);
+  EXPECT_EQ(made(), expected);
+}
+
 /// Choices as a file says them, which all that is measured is written to.
 std::unique_ptr<Choices> shipped(const std::string& file) {
   return std::make_unique<Choices>(

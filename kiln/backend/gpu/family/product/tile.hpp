@@ -47,6 +47,9 @@ struct Loading {
   int width = 1;
 };
 
+/// Can the threads of a tile share the loads of `lines` lines of a factor? Otherwise no kernel can be built.
+bool loads_evenly(const Tile& tile, int lines, const Loading& loading);
+
 /// A factor in memory. A buffer of uint32 holds two halves in each element, of factors that are loaded several elements
 /// at once; places are those of elements all the same.
 struct Factor {

@@ -127,6 +127,7 @@ std::vector<Tile> tiles_for(const Gpu& gpu, const Tile& first, const TiledWork& 
     if (4 * padded(tile) > 5 * padded(first) || tile.shared_bytes(work.dtype) > has.shared_memory ||
         tile.threads() > has.most_threads || tile == first)
       continue;
+    if (!loads_evenly(tile, tile.rows, work.a) || !loads_evenly(tile, tile.columns, work.b)) continue;
     all.push_back(tile);
   }
   return all;

@@ -35,6 +35,13 @@ std::int64_t Tile::shared_bytes(DType dtype) const {
   return stages * elements * bytes;
 }
 
+bool loads_evenly(const Tile& tile, int lines, const Loading& loading) {
+  const int threads = tile.threads(), count = lines * tile.depth / threads;
+  if (count == 0 || count * threads != lines * tile.depth) return false;
+  const int along = (loading.along_depth ? tile.depth : lines) / std::min(loading.width, count);
+  return along > 0 && threads % along == 0;
+}
+
 Factor factor_of(const Buffer& buffer, const Loading& loading, const Expr& start, const Expr& first, const Expr& lines,
                  const Expr& line_stride, const Expr& depth_stride) {
   return {.buffer = buffer,

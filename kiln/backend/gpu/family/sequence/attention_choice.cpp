@@ -1,5 +1,7 @@
 // The choice of the tiles of attention by what was measured. The keys of a tile are the same in all ways: they decide in
 // which order a softmax is summed.
+#include <algorithm>
+
 #include "kiln/backend/gpu/family/choice.hpp"
 #include "kiln/backend/gpu/family/sequence/attention.hpp"
 
@@ -12,9 +14,11 @@ std::vector<AttentionWay> ways_for(const AttentionWork& work, const AttentionWay
   std::vector<AttentionWay> all{first};
   if (work.rows <= first.rows / 2) return all;
   for (const AttentionWay& way : kWays) {
-    const bool known = way == first || (work.key.fragments && way.depth < 16);
+    // The threads of fragments, two for each row, load up to 128 columns of values one at a time.
+    const bool few_threads = 2 * way.rows < std::min<std::int64_t>(std::max(work.width, work.values), 128);
+    const bool left_out = way == first || (work.key.fragments && (way.depth < 16 || few_threads));
     // Rows and depths that do not exist cost as much as others.
-    if (!known && way.rows < 2 * work.rows && way.depth < 2 * std::max<std::int64_t>(work.width, 16))
+    if (!left_out && way.rows < 2 * work.rows && way.depth < 2 * std::max<std::int64_t>(work.width, 16))
       all.push_back(way);
   }
   return all;
