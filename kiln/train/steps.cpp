@@ -14,7 +14,7 @@ constexpr std::int64_t kMostCopied = 64 << 10;
 }  // namespace
 
 std::optional<AwaitedOutcome> AwaitedOutcome::of(const Outcome& outcome, const MetricList& metrics, bool awaited) {
-  if (!outcome.output) return {};
+  if (!outcome.output || outcome.loss->empty()) return {};  // reading an empty loss is an error
   Values all = {outcome.loss->value()};
   if (!metrics.empty()) {
     if (!outcome.type || !metrics.take_copies()) return {};

@@ -138,7 +138,7 @@ void for_each_tensor(Output& output, F&& f) {
     std::apply([&](auto&... fields) { (for_each_tensor(fields, f), ...); }, reflect::fields(output));
 }
 
-/// What can be done with an output of any type.
+/// What can be done with an output of any type. Tensors that the step left empty do not count.
 struct OutputType {
   Values (*tensors)(const void* output);
   /// The same output with these elements, on the processor.
@@ -151,13 +151,17 @@ const OutputType* output_type() {
     static constexpr OutputType type{
         [](const void* output) {
           Values all;
-          for_each_tensor(*static_cast<const Output*>(output), [&](const auto& x) { all.push_back(x.value()); });
+          for_each_tensor(*static_cast<const Output*>(output), [&](const auto& x) {
+            if (!x.empty()) all.push_back(x.value());
+          });
           return all;
         },
         [](const void* output, std::span<const TensorData> tensors) -> std::shared_ptr<const void> {
           const auto copy = std::make_shared<Output>(*static_cast<const Output*>(output));
           auto next = tensors.begin();
-          for_each_tensor(*copy, [&]<class T>(T& x) { x = T(Typed{kiln::from_data(*next++, Device::cpu())}); });
+          for_each_tensor(*copy, [&]<class T>(T& x) {
+            if (!x.empty()) x = T(Typed{kiln::from_data(*next++, Device::cpu())});
+          });
           return copy;
         }};
     return &type;

@@ -223,6 +223,38 @@ TEST_F(LateTraining, DataThatEndTooEarlyEndItAfterTheStepsBefore) {
   expect_same(far, here);
 }
 
+/// An output with a tensor that no step sets.
+struct Spared {
+  Tensor<0> loss;
+  Tensor<2> scores;
+  Tensor<1, Int> targets;
+  Tensor<1> spare{};
+  std::int64_t items() const { return kItems; }
+};
+
+TEST_F(LateTraining, OutputsMayHaveEmptyTensors) {
+  const auto told_by = [](const Device& plain) {
+    const Device on = plain.autodiff();
+    const auto step = [on](const Net& net, const Batch& batch) -> Spared {
+      const auto targets = Tensor<1, Int>::of(batch.y, {kItems}, on);
+      const Tensor<2> scores = net.forward(Tensor<2>::of(batch.x, {kItems, 4}, on));
+      return {nn::CrossEntropyLoss{}.forward(scores, targets), scores, targets};
+    };
+    Net net = net_on(on);
+    Adam optimizer = AdamConfig{}.init(net);
+    Learner learner(std::move(net), std::move(optimizer), step, LearnerConfig{.epochs = 1, .seed = 7});
+    Told told;
+    learner.metric(metric::Accuracy{}).add(Readings{&told, -1});
+    std::vector<Batch> data = batches();
+    told.error = sentence_of([&] { learner.fit(data, data); });
+    return told;
+  };
+  const Told far = told_by(device), here = told_by(Device::cpu());
+  EXPECT_EQ(here.error, "");
+  EXPECT_FALSE(here.events.empty());
+  expect_same(far, here);
+}
+
 TEST_F(LateTraining, StepsThatAreLeftOutAreNotTakenAhead) {
   const Told far = trained(device, 5, -1, NotFinite::Skip), here = trained(Device::cpu(), 5, -1, NotFinite::Skip);
   EXPECT_EQ(here.at.step, 3 * kBatches);
