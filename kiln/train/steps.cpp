@@ -27,7 +27,9 @@ std::optional<AwaitedOutcome> AwaitedOutcome::of(const Outcome& outcome, const M
   }
   run_pending({all.data(), 1});
   if (!awaited && all[0].device().backend().state(all[0]) != Backend::State::Waiting) return {};
-  return AwaitedOutcome(outcome, start_read(all));
+  Outcome kept = outcome;
+  if (metrics.empty()) kept.output = {};  // nobody asks for it, and many of them may be large
+  return AwaitedOutcome(std::move(kept), start_read(all));
 }
 
 void AwaitedOutcome::wait() {

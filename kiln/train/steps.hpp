@@ -194,9 +194,10 @@ class AwaitedOutcome {
   void add_to(MetricList& metrics) const;
 
  private:
-  AwaitedOutcome(const Outcome& outcome, Ref<PendingRead> reading) : outcome_(outcome), reading_(std::move(reading)) {}
+  AwaitedOutcome(Outcome outcome, Ref<PendingRead> reading)
+      : outcome_(std::move(outcome)), reading_(std::move(reading)) {}
 
-  Outcome outcome_;
+  Outcome outcome_;  // without an output where there are no metrics
   Ref<PendingRead> reading_;
   double loss_ = 0;
 };
