@@ -39,6 +39,7 @@ struct Interrupter::State {
 Interrupter::Interrupter() : state_(std::make_shared<State>()) {}
 
 void Interrupter::stop(std::string reason, bool saves) {
+  if (reason.empty()) reason = "it was stopped";
   const std::lock_guard lock(state_->mutex);
   if (state_->stop || (listening && stop_signal != 0)) {
     if (state_->saves_end || !saves) return;

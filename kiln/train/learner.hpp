@@ -196,7 +196,9 @@ class Learner final : public training::Loop {
     }
   }
   void save_model() override { before_.emplace(model_); }
-  void restore_model() override { model_ = *std::exchange(before_, std::nullopt); }
+  void restore_model() override {
+    if (before_) model_ = *std::exchange(before_, std::nullopt);
+  }
   void drop_saved_model() override { before_.reset(); }
 
   static constexpr bool kHasCopies = std::copyable<M> && std::copyable<O> && kHasParts;

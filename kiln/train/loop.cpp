@@ -151,15 +151,16 @@ RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
     const std::int64_t epoch = run_.at.epoch, own = train.size(epoch);
     run_.expect(team_.most(own));
     const auto learn_from = [&](void* batch, bool owned) {
-      if (settle(most_ahead_) && learn(batch, owned)) step_ended(train, valid);
+      // A callback may stop the training at a step whose loss has come meanwhile.
+      if (settle(most_ahead_) && !run_.done() && learn(batch, owned)) step_ended(train, valid);
       if (run_.done()) (void)settle();
       return run_.at.epoch == epoch && !run_.done();
     };
     try {
       train.each(epoch, run_.at.batch, learn_from);
+      (void)settle();  // where the data end too early
     } catch (...) {
-      (void)settle();  // of the steps before, whose own errors come first
-      throw;
+      if (!stops_before_error()) throw;
     }
     // A rank that has fewer batches than others takes part in their steps.
     while (run_.at.epoch == epoch && run_.at.batch >= own && !run_.done() && learn_from(nullptr, false)) {}
@@ -303,59 +304,6 @@ Buckets Loop::start_combining(const void* batch, FunctionRef<Value()> loss, cons
   for (auto& [path, grad] : earlier.by_path) all.add(path, std::exchange(grad, {}));
   all.start_rest();
   return all;
-}
-
-std::size_t Loop::most_ahead(const Batches& train) {
-  constexpr std::int64_t kMostSteps = 16, kMostBytes = std::int64_t{256} << 20, kBytesEach = 12;  // of Adam's state
-  const LearnerConfig& config = run_.config();
-  const bool simple = !by_hand_ && !team_.several() && config.accumulate == 1 && config.not_finite != NotFinite::Skip &&
-                      !optional_state_.scaler && !optional_state_.average && !train.place && can_keep_states();
-  if (!simple) return 0;
-  const std::int64_t bytes = std::max<std::int64_t>(kBytesEach * num_params(model_ref()), 1);
-  return static_cast<std::size_t>(std::min(kMostSteps, kMostBytes / bytes));
-}
-
-bool Loop::settle(std::size_t most) {
-  while (!ahead_.empty() && (ahead_.size() > most || ahead_.front().outcome.is_there()))
-    if (!settle_oldest()) return false;
-  return true;
-}
-
-bool Loop::settle_oldest() {
-  StepAhead oldest = std::move(ahead_.front());
-  ahead_.pop_front();
-  const bool is_newest = ahead_.empty(), was_asked = run_.control().should_stop();
-  const Position newest = std::exchange(run_.at, oldest.before);
-  swap_state();  // the model is what it was before the step
-  try {
-    oldest.outcome.wait();
-    (void)run_.accepts(oldest.outcome.loss());
-    swap_state();
-    drop_oldest_state();
-    run_.at = oldest.step.at;
-    if (!is_newest) swap_state();  // the model is what it was after the step
-    report_ahead(oldest);
-  } catch (...) {
-    forget_ahead();
-    throw;
-  }
-  if (!was_asked && run_.control().should_stop()) return forget_ahead(), is_newest;
-  if (!is_newest) swap_state();
-  run_.at = newest;
-  return true;
-}
-
-void Loop::forget_ahead() {
-  ahead_.clear();
-  drop_states();
-}
-
-void Loop::report_ahead(const StepAhead& oldest) {
-  {
-    const NoGrad pause;
-    oldest.outcome.add_to(train_metrics_);
-  }
-  run_.report(oldest.step, oldest.outcome.loss() * static_cast<double>(oldest.step.items));
 }
 
 void Loop::step_ended(const Batches& train, const Batches* valid) {

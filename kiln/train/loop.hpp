@@ -83,8 +83,8 @@ class Loop {
   /// Calls the step with the current model. A step that is written by hand updates the model.
   virtual Outcome call_step(void* batch, bool owned, const StepContext& context) = 0;
   virtual void update(const Rates& rates, const GradientsParams& grads) = 0;
-  /// save_model() keeps the model's state; restore_model() restores it; drop_saved_model() drops it, so that an update
-  /// may overwrite it.
+  /// save_model() keeps the model's state; restore_model() restores it, if it was kept; drop_saved_model() drops it, so that an
+  /// update may overwrite it.
   virtual void save_model() = 0;
   virtual void restore_model() = 0;
   virtual void drop_saved_model() = 0;
@@ -125,6 +125,9 @@ class Loop {
   bool settle(std::size_t most = 0);
   bool settle_oldest();
   void report_ahead(const StepAhead& oldest);
+  /// After an error of a batch: settles the steps before it, whose own errors are thrown in its stead. Returns whether a callback
+  /// stopped the training at one of them, so that there would have been no such batch.
+  bool stops_before_error();
   /// The current state is the one to stay with.
   void forget_ahead();
   BatchResult learn_by_hand(void* batch, bool owned, const StepContext& context);

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostCopied = 64 << 10;
 }  // namespace
 
 std::optional<AwaitedOutcome> AwaitedOutcome::of(const Outcome& outcome, const MetricList& metrics, bool awaited) {
-  if (!outcome.output) return {};
+  if (!outcome.output || outcome.loss->empty()) return {};  // reading an empty loss is an error
   Values all = {outcome.loss->value()};
   if (!metrics.empty()) {
     if (!outcome.type || !metrics.take_copies()) return {};
@@ -27,7 +27,9 @@ std::optional<AwaitedOutcome> AwaitedOutcome::of(const Outcome& outcome, const M
   }
   run_pending({all.data(), 1});
   if (!awaited && all[0].device().backend().state(all[0]) != Backend::State::Waiting) return {};
-  return AwaitedOutcome(outcome, start_read(all));
+  Outcome kept = outcome;
+  if (metrics.empty()) kept.output = {};  // nobody asks for it, and many of them may be large
+  return AwaitedOutcome(std::move(kept), start_read(all));
 }
 
 void AwaitedOutcome::wait() {

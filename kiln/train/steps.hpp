@@ -138,7 +138,7 @@ void for_each_tensor(Output& output, F&& f) {
     std::apply([&](auto&... fields) { (for_each_tensor(fields, f), ...); }, reflect::fields(output));
 }
 
-/// What can be done with an output of any type.
+/// What can be done with an output of any type. Tensors that the step left empty do not count.
 struct OutputType {
   Values (*tensors)(const void* output);
   /// The same output with these elements, on the processor.
@@ -151,13 +151,17 @@ const OutputType* output_type() {
     static constexpr OutputType type{
         [](const void* output) {
           Values all;
-          for_each_tensor(*static_cast<const Output*>(output), [&](const auto& x) { all.push_back(x.value()); });
+          for_each_tensor(*static_cast<const Output*>(output), [&](const auto& x) {
+            if (!x.empty()) all.push_back(x.value());
+          });
           return all;
         },
         [](const void* output, std::span<const TensorData> tensors) -> std::shared_ptr<const void> {
           const auto copy = std::make_shared<Output>(*static_cast<const Output*>(output));
           auto next = tensors.begin();
-          for_each_tensor(*copy, [&]<class T>(T& x) { x = T(Typed{kiln::from_data(*next++, Device::cpu())}); });
+          for_each_tensor(*copy, [&]<class T>(T& x) {
+            if (!x.empty()) x = T(Typed{kiln::from_data(*next++, Device::cpu())});
+          });
           return copy;
         }};
     return &type;
@@ -190,9 +194,10 @@ class AwaitedOutcome {
   void add_to(MetricList& metrics) const;
 
  private:
-  AwaitedOutcome(const Outcome& outcome, Ref<PendingRead> reading) : outcome_(outcome), reading_(std::move(reading)) {}
+  AwaitedOutcome(Outcome outcome, Ref<PendingRead> reading)
+      : outcome_(std::move(outcome)), reading_(std::move(reading)) {}
 
-  Outcome outcome_;
+  Outcome outcome_;  // without an output where there are no metrics
   Ref<PendingRead> reading_;
   double loss_ = 0;
 };

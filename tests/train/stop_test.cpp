@@ -53,6 +53,16 @@ TEST(Learner, EndsAfterTheStepOnAnInterrupt) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(Learner, StopsWithoutAReason) {
+  auto train = loader(16, {.batch_size = 4});
+  struct Stop {
+    void on(const training::Step&, Interrupter& control) { control.stop(""); }
+  };
+  const auto ending = line_learner({.epochs = 2}).add(Stop{}).fit(train);
+  EXPECT_EQ(ending.at.step, 1);
+  EXPECT_EQ(ending.reason, "it was stopped");
+}
+
 TEST(Interrupter, SavesWhereOneStopDoes) {
   Interrupter control;
   control.stop("unsaved", false);

@@ -71,10 +71,11 @@ Ref<Node> Cpu::upload(TensorData data, const Device& device) {
 
 TensorData Cpu::download(const Value& value) {
   const Array from = read(value);
-  constexpr std::size_t kLent =
-      64 << 10;  // bytes from which on they are not copied: nobody writes to memory that has two owners
+  constexpr std::size_t kLeastLent = 64 << 10;
   const std::size_t bytes = strided::bytes_of({from.shape, from.dtype}, "cpu");
-  if (bytes >= kLent && from.contiguous())
+  // Nobody writes to memory that has two owners. A small part of a block is copied, and does not keep the block.
+  const auto& block = static_cast<const Memory&>(*value.node()->storage);
+  if (bytes >= kLeastLent && from.contiguous() && block.size() / 2 <= bytes)
     return TensorData::lent(from.shape, from.dtype, {from.data, bytes},
                             std::make_shared<const Ref<Storage>>(value.node()->storage));
   TensorData data;

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <new>
 
 #include "kiln/backend/memory/block_source.hpp"
+#include "kiln/core/mutex.hpp"
 
 namespace kiln {
 namespace {
@@ -17,6 +19,7 @@ class SystemPages final : public BlockSource {
   std::byte* map(std::size_t bytes) override {
     auto* const start = static_cast<std::byte*>(std::aligned_alloc(kUnit, bytes));
     if (!start) return nullptr;
+    const std::lock_guard lock(mutex_);
     try {
       mapped_.emplace(start, bytes);
       return start;
@@ -27,6 +30,7 @@ class SystemPages final : public BlockSource {
   }
   // A range may join several results of map(); malloc takes back whole ones alone.
   bool unmap(std::byte* start, std::size_t bytes) override {
+    const std::lock_guard lock(mutex_);
     const auto first = mapped_.find(start);
     auto last = first;
     std::size_t found = 0;
@@ -38,6 +42,7 @@ class SystemPages final : public BlockSource {
   bool returns_parts() const override { return true; }
 
  private:
+  Mutex mutex_;  // a pool calls with a lock of its own, and there are several pools
   std::map<std::byte*, std::size_t> mapped_;
 };
 

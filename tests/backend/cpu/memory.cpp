@@ -55,6 +55,19 @@ TEST(Memory, LentDataAreReadWhereTheyLie) {
   }
 }
 
+TEST(Memory, DataThatAreReadStayWhereTheyAreUnlessTheyAreASmallPart) {
+  const Device device = Device::cpu();
+  Value x = upload({512, 1024}, device) + 1;
+  const TensorData all = x.data(), half = narrow(x, 0, 256, 256).data(), part = narrow(x, 0, 0, 128).data();
+  EXPECT_TRUE(all.owner());
+  EXPECT_TRUE(half.owner());
+  EXPECT_FALSE(part.owner());  // 512 KiB, which would keep 2 MiB
+  x = {};
+  EXPECT_EQ(all.at(0), 1);
+  EXPECT_EQ(half.at(0), 1);
+  EXPECT_EQ(part.at(0), 1);
+}
+
 TEST(Memory, PeakStartsAgainFromWhatIsInUse) {
   const Device device = Device::cpu();
   (void)upload({4, 1024, 1024}, device);

@@ -1,6 +1,7 @@
 // A Learner on a device that answers late goes on before it knows its losses, and tells all the same as one that waits.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <thread>
 
@@ -101,7 +102,32 @@ struct Readings {
   void on(const training::RunEnd& end) { told->events.push_back(text(end.reason, " after ", end.at.step)); }
 };
 
-Told trained(const Device& plain, int not_finite = -1, int stop_at = -1, NotFinite rule = NotFinite::Stop) {
+/// Batches that come slowly, or end before they should.
+struct Source {
+  struct Iterator {
+    Batch* at;
+    std::chrono::milliseconds pause;
+    Batch& operator*() const {
+      std::this_thread::sleep_for(pause);
+      return *at;
+    }
+    Iterator& operator++() {
+      ++at;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at == other.at; }
+  };
+  std::vector<Batch> all;
+  std::chrono::milliseconds pause{};
+  std::size_t missing = 0;
+
+  Iterator begin() { return {all.data(), pause}; }
+  Iterator end() { return {all.data() + all.size(), pause}; }
+  std::size_t size() const { return all.size() + missing; }
+};
+
+Told trained(const Device& plain, int not_finite = -1, int stop_at = -1, NotFinite rule = NotFinite::Stop,
+             std::chrono::milliseconds pause = {}, std::size_t missing = 0) {
   const Device device = plain.autodiff();
   Told told;
   int passes = 0;
@@ -117,7 +143,8 @@ Told trained(const Device& plain, int not_finite = -1, int stop_at = -1, NotFini
   Learner learner(std::move(net), std::move(optimizer), step,
                   LearnerConfig{.epochs = 3, .log_every = 4, .not_finite = rule, .seed = 7});
   learner.rate(0.05).metric(metric::Accuracy{}).add(Notes{&told, &passes}).add(Readings{&told, stop_at});
-  std::vector<Batch> data = batches(not_finite), valid = batches();
+  Source data{batches(not_finite), pause, missing};
+  std::vector<Batch> valid = batches();
   for (Batch& each : valid) each.counts = false;
   told.error = sentence_of([&] { learner.fit(data, valid); });
   visit_params(learner.model(), [&](const std::string&, const nn::AnyLeaf& param) {
@@ -159,6 +186,13 @@ TEST_F(LateTraining, EndsWhereACallbackStopsIt) {
   EXPECT_GE(far.most_ahead, 1);
 }
 
+TEST_F(LateTraining, TakesNoStepAfterACallbackStoppedItAtALossThatCameInTime) {
+  constexpr std::chrono::milliseconds kPause{30};
+  const Told far = trained(device, -1, 6, NotFinite::Stop, kPause), here = trained(Device::cpu(), -1, 6);
+  EXPECT_EQ(here.at.step, 6);
+  expect_same(far, here);
+}
+
 TEST_F(LateTraining, ALossThatIsNotFiniteEndsItAsIfNoLaterStepHadBeenTaken) {
   const Told far = trained(device, 5), here = trained(Device::cpu(), 5);
   EXPECT_NE(here.error.find("the loss of step 6 is nan (epoch 1, batch 6)"), std::string::npos) << here.error;
@@ -169,6 +203,54 @@ TEST_F(LateTraining, AnErrorOfALaterBatchComesAfterTheStepsBefore) {
   const Told far = trained(device, kBatches + 6), here = trained(Device::cpu(), kBatches + 6);
   EXPECT_NE(here.error, "");
   EXPECT_EQ(here.at.step, 6);
+  EXPECT_FALSE(here.events.empty());
+  expect_same(far, here);
+}
+
+TEST_F(LateTraining, AStopComesBeforeAnErrorOfALaterBatch) {
+  for (const int stop_at : {5, 6}) {
+    const Told far = trained(device, kBatches + 6, stop_at), here = trained(Device::cpu(), kBatches + 6, stop_at);
+    EXPECT_EQ(here.error, "");
+    EXPECT_EQ(here.at.step, stop_at);
+    expect_same(far, here);
+  }
+}
+
+TEST_F(LateTraining, DataThatEndTooEarlyEndItAfterTheStepsBefore) {
+  const Told far = trained(device, -1, -1, NotFinite::Stop, {}, 1),
+             here = trained(Device::cpu(), -1, -1, NotFinite::Stop, {}, 1);
+  EXPECT_NE(here.error.find("ended after 9 of 10 batches"), std::string::npos) << here.error;
+  expect_same(far, here);
+}
+
+/// An output with a tensor that no step sets.
+struct Spared {
+  Tensor<0> loss;
+  Tensor<2> scores;
+  Tensor<1, Int> targets;
+  Tensor<1> spare{};
+  std::int64_t items() const { return kItems; }
+};
+
+TEST_F(LateTraining, OutputsMayHaveEmptyTensors) {
+  const auto told_by = [](const Device& plain) {
+    const Device on = plain.autodiff();
+    const auto step = [on](const Net& net, const Batch& batch) -> Spared {
+      const auto targets = Tensor<1, Int>::of(batch.y, {kItems}, on);
+      const Tensor<2> scores = net.forward(Tensor<2>::of(batch.x, {kItems, 4}, on));
+      return {nn::CrossEntropyLoss{}.forward(scores, targets), scores, targets};
+    };
+    Net net = net_on(on);
+    Adam optimizer = AdamConfig{}.init(net);
+    Learner learner(std::move(net), std::move(optimizer), step, LearnerConfig{.epochs = 1, .seed = 7});
+    Told told;
+    learner.metric(metric::Accuracy{}).add(Readings{&told, -1});
+    std::vector<Batch> data = batches();
+    told.error = sentence_of([&] { learner.fit(data, data); });
+    return told;
+  };
+  const Told far = told_by(device), here = told_by(Device::cpu());
+  EXPECT_EQ(here.error, "");
   EXPECT_FALSE(here.events.empty());
   expect_same(far, here);
 }
