@@ -3,9 +3,7 @@ import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {Browser, program} from './chromium.mjs';
-
-export const SKIPPED = 77;
+import {Browser, SKIPPED, program} from './chromium.mjs';
 
 /** Arguments as --name=value. */
 export const options = Object.fromEntries(process.argv.slice(2).map(word => word.replace(/^--/, '').split('=')));
