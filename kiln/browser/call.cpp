@@ -1,7 +1,6 @@
 #include "kiln/browser/call.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -47,9 +46,7 @@ Item current_error() {
 }
 
 void hand_over(const Item& item, KilnAnswer& answer) {
-  const std::vector<std::byte> bytes = write_item(item);
-  const Block block = new_block(bytes.size());
-  std::memcpy(block.data(), bytes.data(), bytes.size());
+  const Block block = write_block(item);
   answer = {block.data(), block.size()};
 }
 
