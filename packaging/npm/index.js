@@ -113,11 +113,14 @@ export class Kiln {
 
   /** Loads a model with a Kiln that all such calls share, and that is started by the first. */
   static async load(source, {start, ...options} = {}) {
-    shared ??= Kiln.start(start);
+    const started = shared ??= Kiln.start(start);
+    let kiln = null;
     try {
-      return await (await shared).load(source, options);
+      kiln = await started;
+      return await kiln.load(source, options);
     } catch (error) {
-      if (error.kind === 'FatalError' || error.kind === 'DeviceError') shared = null;
+      // One that did not start, or has ended, is no other call's.
+      if (shared === started && (!kiln || kiln.#instance.ended)) shared = null;
       throw error;
     }
   }
