@@ -27,7 +27,8 @@ export function requireAll() {
 class Server {
   static async start(...more) {
     const server = new Server();
-    server.process = spawn(options.server, ['--port', '0', '--modules', options.modules, ...more], {stdio: ['ignore', 'pipe', 'inherit']});
+    server.process = spawn(options.server, ['--port', '0', '--source', options.source, '--modules', options.modules, ...more],
+        {stdio: ['ignore', 'pipe', 'inherit']});
     server.address = await new Promise((resolve, reject) => {
       let said = '';
       server.process.stdout.on('data', data => {
