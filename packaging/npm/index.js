@@ -167,7 +167,7 @@ export class Kiln {
   close() { this.#instance.close(); }
   [dispose]() { this.close(); }
 
-  /** Frees handles with the next turn of the event loop, many in one call. */
+  /** Frees handles once the code that runs now has ended, many in one call. */
   _dispose(handle) {
     if (this.#unused.push(handle) > 1) return;
     queueMicrotask(() => this.#instance.call('kiln.dispose', [this.#unused.splice(0)]).catch(() => {}));
