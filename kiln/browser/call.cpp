@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
@@ -32,6 +33,10 @@ Item error_item(std::string_view kind, std::string_view message) {
   return Item::Record{{"kind", std::string(kind)}, {"message", std::string(message)}};
 }
 
+Item out_of_memory() {
+  return error_item("MemoryError", "the memory of this page is used up: dispose tensors, or use smaller ones");
+}
+
 /// The error that is being handled.
 Item current_error() {
   try {
@@ -39,7 +44,9 @@ Item current_error() {
   } catch (const Error& error) {
     return error_item(name(error.kind()), error.message());
   } catch (const std::bad_alloc&) {
-    return error_item("MemoryError", "the memory of this page is used up: dispose tensors, or use smaller ones");
+    return out_of_memory();
+  } catch (const std::length_error&) {  // of a container over half of what 32 bits address
+    return out_of_memory();
   } catch (const std::exception& error) { return error_item("Error", error.what()); } catch (...) {
     return error_item("Error", "the function threw what is no std::exception");
   }

@@ -60,6 +60,7 @@ void throws(std::int64_t what) {
   if (what == 0) throw std::bad_alloc();
   if (what == 1) throw std::runtime_error("no luck");
   if (what == 2) throw 3;
+  if (what == 4) throw std::length_error("vector");
   fail<DataError>("a sentence");
 }
 
@@ -113,8 +114,9 @@ TEST_F(Call, SaysWhichArgumentIsWrong) {
 
 TEST_F(Call, NamesEveryError) {
   EXPECT_EQ(called("throws", Arguments().list(1).number(3)), "DataError: a sentence");
-  EXPECT_THAT(called("throws", Arguments().list(1).number(0)),
-              StartsWith("MemoryError: the memory of this page is used up"));
+  for (const double of_memory : {0, 4})
+    EXPECT_THAT(called("throws", Arguments().list(1).number(of_memory)),
+                StartsWith("MemoryError: the memory of this page is used up"));
   EXPECT_EQ(called("throws", Arguments().list(1).number(1)), "Error: no luck");
   EXPECT_EQ(called("throws", Arguments().list(1).number(2)), "Error: the function threw what is no std::exception");
   EXPECT_THROW(browser::offer(kFunctions), ArgumentError);  // names that are there already
