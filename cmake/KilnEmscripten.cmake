@@ -5,6 +5,9 @@
 set(KILN_WASM_LINK -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB -sABORTING_MALLOC=0 -sSTACK_SIZE=2MB -sWASM_BIGINT)
 # What one with threads has besides.
 set(KILN_WASM_THREADS -pthread -Wno-pthreads-mem-growth -sDEFAULT_PTHREAD_STACK_SIZE=2MB)
+# A module for pages (KilnWeb.cmake), and for node, where the package is tested. -O3 would rename the exports that webgpu.js calls.
+set(KILN_WASM_MODULE ${KILN_WASM_LINK} -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker,node -sEXPORTED_RUNTIME_METHODS=wasmMemory
+  -sEXPORTED_FUNCTIONS=_main,_kiln_call,_kiln_allocate,_kiln_free)
 # A program for node, with its files, environment and exit status. With threads main() runs in one of its own, so that others
 # can start while it waits for them.
 set(KILN_WASM_PROGRAM_WITHOUT_THREADS ${KILN_WASM_LINK} -sEXIT_RUNTIME -sNODERAWFS -sENVIRONMENT=node,worker

@@ -1,5 +1,5 @@
 # Debian 13's emscripten, which `./dev` unpacks into build/sysroot/emscripten: for browsers and node. Exceptions are those of
-# WebAssembly itself. All is compiled with atomic instructions; whether a module has threads is decided when it is linked (KilnWasm.cmake).
+# WebAssembly itself. All is compiled with atomic instructions; whether a module has threads is decided when it is linked (KilnEmscripten.cmake).
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(EMSCRIPTEN ON)

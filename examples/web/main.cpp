@@ -13,8 +13,8 @@
 #include "examples/web/files.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/text.hpp"
-#include "kiln/tensor/text/print.hpp"
 #include "kiln/net/server.hpp"
+#include "kiln/tensor/text/print.hpp"
 
 namespace {
 

@@ -1,8 +1,8 @@
 #include "kiln/browser/call.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
@@ -33,6 +33,10 @@ Item error_item(std::string_view kind, std::string_view message) {
   return Item::Record{{"kind", std::string(kind)}, {"message", std::string(message)}};
 }
 
+Item out_of_memory() {
+  return error_item("MemoryError", "the memory of this page is used up: dispose tensors, or use smaller ones");
+}
+
 /// The error that is being handled.
 Item current_error() {
   try {
@@ -40,16 +44,16 @@ Item current_error() {
   } catch (const Error& error) {
     return error_item(name(error.kind()), error.message());
   } catch (const std::bad_alloc&) {
-    return error_item("MemoryError", "the memory of this page is used up: dispose tensors, or use smaller ones");
+    return out_of_memory();
+  } catch (const std::length_error&) {  // of a container over half of what 32 bits address
+    return out_of_memory();
   } catch (const std::exception& error) { return error_item("Error", error.what()); } catch (...) {
     return error_item("Error", "the function threw what is no std::exception");
   }
 }
 
 void hand_over(const Item& item, KilnAnswer& answer) {
-  const std::vector<std::byte> bytes = write_item(item);
-  const Block block = new_block(bytes.size());
-  std::memcpy(block.data(), bytes.data(), bytes.size());
+  const Block block = write_block(item);
   answer = {block.data(), block.size()};
 }
 

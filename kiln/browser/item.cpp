@@ -1,6 +1,7 @@
 #include "kiln/browser/item.hpp"
 
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -25,6 +26,7 @@ enum class Tag : std::uint8_t {
   Record,  // the count; a Text and an item each
 };
 constexpr int kDepth = 64;
+constexpr double kExact = 9007199254740992.0;  // 2^53: JavaScript's numbers are no integers beyond it
 
 static_assert(std::endian::native == std::endian::little && sizeof(double) == 8);
 
@@ -68,7 +70,7 @@ class Reader {
   }
   std::size_t size() {
     const double value = number();
-    if (!(value >= 0 && value < 9007199254740992.0)) wrong("a size is none");
+    if (!(value >= 0 && value < kExact)) wrong("a size is none");
     return static_cast<std::size_t>(value);
   }
   std::string text() {
@@ -100,9 +102,15 @@ class Reader {
     const std::shared_ptr<void> owner(address, free_block);
     const std::size_t bytes = size();
     Shape shape;
-    if (const auto* const list = std::get_if<Item::List>(&sizes.is))
-      for (const Item& each : *list)
-        if (const auto* const dim = std::get_if<double>(&each.is)) shape.push_back(static_cast<std::int64_t>(*dim));
+    const auto* const list = std::get_if<Item::List>(&sizes.is);
+    if (!list) wrong("its shape is none");
+    for (const Item& each : *list) {
+      const auto* const dim = std::get_if<double>(&each.is);
+      if (!dim) wrong("its shape is none");
+      require<ArgumentError>(*dim >= 0 && *dim < kExact && std::floor(*dim) == *dim,
+                             "browser: a typed array's shape has the size ", *dim, ": sizes are whole numbers from 0");
+      shape.push_back(static_cast<std::int64_t>(*dim));
+    }
     for (int i = 0; i < kDTypeCount; ++i)
       if (const auto dtype = static_cast<DType>(i); name(dtype) == type)
         return TensorData::lent(shape, dtype, {address, bytes}, owner);
@@ -117,6 +125,12 @@ class Writer {
  public:
   std::vector<std::byte> bytes;
 
+  /// Frees what was made for the reader, whom the bytes do not reach.
+  void undo() noexcept {
+    for (const Handle handle : handles_) dispose(handle);
+    for (void* const block : blocks_) free_block(block);
+  }
+
   void operator()(std::nullptr_t) { tag(Tag::Null); }
   void operator()(bool value) { tag(value ? Tag::True : Tag::False); }
   void operator()(double value) {
@@ -129,12 +143,14 @@ class Writer {
   }
   void operator()(const Value& value) {
     tag(Tag::Tensor);
-    number(hold(value));
+    number(handle_of(value));
     text(name(value.dtype()));
     sizes(value.shape());
   }
   void operator()(const TensorData& data) {
+    blocks_.push_back(nullptr);  // so that what is made has its place
     const Block block = new_block(data.bytes().size());
+    blocks_.back() = block.data();
     if (!data.bytes().empty()) std::memcpy(block.data(), data.bytes().data(), data.bytes().size());
     tag(Tag::Data);
     text(name(data.dtype()));
@@ -144,7 +160,7 @@ class Writer {
   }
   void operator()(const Object& object) {
     tag(Tag::Object);
-    number(hold(object));
+    number(handle_of(object));
     text(object.type());
   }
   void operator()(const Callback& callback) {
@@ -166,6 +182,10 @@ class Writer {
   }
 
  private:
+  Handle handle_of(Item item) {
+    handles_.push_back(0);
+    return handles_.back() = hold(std::move(item));
+  }
   void tag(Tag tag) { bytes.push_back(static_cast<std::byte>(tag)); }
   void raw(const void* from, std::size_t count) {
     const auto* const first = static_cast<const std::byte*>(from);
@@ -181,7 +201,23 @@ class Writer {
     number(shape.size());
     for (const std::int64_t dim : shape) (*this)(static_cast<double>(dim));
   }
+
+  std::vector<Handle> handles_;
+  std::vector<void*> blocks_;
 };
+
+/// What `use` makes of the item's bytes.
+template <class Use>
+auto written(const Item& item, Use&& use) {
+  Writer writer;
+  try {
+    std::visit(writer, item.is);
+    return use(std::move(writer.bytes));
+  } catch (...) {
+    writer.undo();
+    throw;
+  }
+}
 
 }  // namespace
 
@@ -193,9 +229,15 @@ Item read_item(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> write_item(const Item& item) {
-  Writer writer;
-  std::visit(writer, item.is);
-  return std::move(writer.bytes);
+  return written(item, [](std::vector<std::byte> bytes) { return bytes; });
+}
+
+Block write_block(const Item& item) {
+  return written(item, [](const std::vector<std::byte>& bytes) {
+    const Block block = new_block(bytes.size());
+    std::memcpy(block.data(), bytes.data(), bytes.size());
+    return block;
+  });
 }
 
 std::string described(const Item& item) {

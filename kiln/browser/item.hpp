@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,19 +25,21 @@ class Object {
  public:
   Object() = default;
   template <class T>
-  explicit Object(std::shared_ptr<T> object) : object_(std::move(object)), type_(reflect::type_name<T>()) {}
+  explicit Object(std::shared_ptr<T> object)
+      : object_(std::move(object)), type_(&typeid(T)), name_(reflect::type_name<T>()) {}
 
   /// The name of its type: "Training".
-  std::string_view type() const { return type_; }
+  std::string_view type() const { return name_; }
   /// The object, or null where it is of another type.
   template <class T>
   std::shared_ptr<T> as() const {
-    return type_ == reflect::type_name<T>() ? std::static_pointer_cast<T>(object_) : nullptr;
+    return *type_ == typeid(T) ? std::static_pointer_cast<T>(object_) : nullptr;
   }
 
  private:
   std::shared_ptr<void> object_;
-  std::string_view type_ = "nothing";
+  const std::type_info* type_ = &typeid(void);  // names are without namespaces, so that two types may share one
+  std::string_view name_ = "nothing";
 };
 
 /// A function of JavaScript that was an argument. It is called in the thread of the call that got it, and only until that
@@ -72,13 +75,15 @@ std::string described(const Item& item);
 /// Reads an item. Memory that the bytes name is owned by what is returned. Throws ArgumentError for a handle of what was
 /// disposed, DataError for other bytes than JavaScript writes (packaging/npm/src/codec.js).
 Item read_item(std::span<const std::byte> bytes);
-/// Writes an item. Each Value and Object in it gets a handle, and each TensorData memory, which the reader frees.
+/// Writes an item. Each Value and Object in it gets a handle, and each TensorData memory, which the reader frees. Where it
+/// throws, nothing is left of them.
 std::vector<std::byte> write_item(const Item& item);
 
-/// How many bytes a reader gets for an address and a size in memory: both are numbers.
 using Block = std::span<std::byte>;
 /// Memory that either side may free. Throws MemoryError.
 Block new_block(std::size_t bytes);
+/// write_item to such memory.
+Block write_block(const Item& item);
 void free_block(void* address) noexcept;
 
 }  // namespace kiln::browser

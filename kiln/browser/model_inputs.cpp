@@ -8,8 +8,9 @@ namespace kiln::browser {
 
 TensorData with_shape(TensorData data, const Port& port) {
   if (!port.shape || data.shape().size() != 1 || port.shape->size() == 1) return data;
+  constexpr double kMost = 9007199254740992.0;  // 2^53: a file may declare any sizes, whose product has to be exact
   Shape shape;
-  std::int64_t known = 1;
+  double known = 1;
   int free = -1;
   for (const Item& each : *port.shape) {
     const auto* const size = std::get_if<double>(&each.is);
@@ -17,10 +18,12 @@ TensorData with_shape(TensorData data, const Port& port) {
       if (free >= 0) return data;
       free = shape.size();
     }
+    known *= size ? std::max(*size, 1.0) : 1;
+    if (known > kMost) return data;
     shape.push_back(size ? static_cast<std::int64_t>(*size) : 1);
-    known *= size ? std::max<std::int64_t>(static_cast<std::int64_t>(*size), 1) : 1;
   }
-  if (free >= 0 && data.numel() % known == 0) shape[free] = data.numel() / known;
+  const auto each = static_cast<std::int64_t>(known);
+  if (free >= 0 && data.numel() % each == 0) shape[free] = data.numel() / each;
   return numel(shape) == data.numel() ? data.reshaped(shape) : data;
 }
 

@@ -113,11 +113,14 @@ export class Kiln {
 
   /** Loads a model with a Kiln that all such calls share, and that is started by the first. */
   static async load(source, {start, ...options} = {}) {
-    shared ??= Kiln.start(start);
+    const started = shared ??= Kiln.start(start);
+    let kiln = null;
     try {
-      return await (await shared).load(source, options);
+      kiln = await started;
+      return await kiln.load(source, options);
     } catch (error) {
-      if (error.kind === 'FatalError' || error.kind === 'DeviceError') shared = null;
+      // One that did not start, or has ended, is no other call's.
+      if (shared === started && (!kiln || kiln.#instance.ended)) shared = null;
       throw error;
     }
   }
@@ -164,7 +167,7 @@ export class Kiln {
   close() { this.#instance.close(); }
   [dispose]() { this.close(); }
 
-  /** Frees handles with the next turn of the event loop, many in one call. */
+  /** Frees handles once the code that runs now has ended, many in one call. */
   _dispose(handle) {
     if (this.#unused.push(handle) > 1) return;
     queueMicrotask(() => this.#instance.call('kiln.dispose', [this.#unused.splice(0)]).catch(() => {}));

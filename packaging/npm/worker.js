@@ -17,10 +17,9 @@ async function start({module, options, stop: flag}) {
 }
 
 function call(number, {name, args}) {
-  if (stop) Atomics.store(stop, 0, 0);
   const onCallback = (callback, item) => {
     postMessage({number, callback: {number: callback, item}});
-    return !(stop && Atomics.load(stop, 0));
+    return !stop || Atomics.load(stop, 0) !== number;
   };
   return instance.call(name, args, {onCallback});
 }

@@ -33,6 +33,12 @@ struct Counter {
   std::int64_t at;
 };
 
+namespace elsewhere {
+struct Counter {
+  std::string words = "no number";
+};
+}  // namespace elsewhere
+
 double half(double x) { return x / 2; }
 bool negate(bool x) { return !x; }
 std::int8_t small(std::int8_t x) { return x; }
@@ -43,6 +49,7 @@ Answer echo(const Options& options) {
 Tensor<2> doubled(const Tensor<2>& x) { return x * 2.0; }
 TensorData bytes(const TensorData& data) { return data; }
 std::shared_ptr<Counter> counter(std::int64_t from) { return std::make_shared<Counter>(from); }
+std::shared_ptr<elsewhere::Counter> other_counter() { return std::make_shared<elsewhere::Counter>(); }
 std::int64_t count(const std::shared_ptr<Counter>& counter) { return ++counter->at; }
 std::int64_t until_told(std::int64_t most, const browser::Callback& each) {
   std::int64_t i = 0;
@@ -53,19 +60,16 @@ void throws(std::int64_t what) {
   if (what == 0) throw std::bad_alloc();
   if (what == 1) throw std::runtime_error("no luck");
   if (what == 2) throw 3;
+  if (what == 4) throw std::length_error("vector");
   fail<DataError>("a sentence");
 }
 
 constexpr std::array kFunctions{
-    browser::function<half>("half"),
-    browser::function<negate>("negate"),
-    browser::function<small>("small"),
-    browser::function<echo>("echo"),
-    browser::function<doubled>("doubled"),
-    browser::function<bytes>("bytes"),
-    browser::function<counter>("counter"),
-    browser::function<count>("count"),
-    browser::function<until_told>("until_told"),
+    browser::function<half>("half"),       browser::function<negate>("negate"),
+    browser::function<small>("small"),     browser::function<echo>("echo"),
+    browser::function<doubled>("doubled"), browser::function<bytes>("bytes"),
+    browser::function<counter>("counter"), browser::function<other_counter>("other_counter"),
+    browser::function<count>("count"),     browser::function<until_told>("until_told"),
     browser::function<throws>("throws"),
 };
 
@@ -110,8 +114,9 @@ TEST_F(Call, SaysWhichArgumentIsWrong) {
 
 TEST_F(Call, NamesEveryError) {
   EXPECT_EQ(called("throws", Arguments().list(1).number(3)), "DataError: a sentence");
-  EXPECT_THAT(called("throws", Arguments().list(1).number(0)),
-              StartsWith("MemoryError: the memory of this page is used up"));
+  for (const double of_memory : {0, 4})
+    EXPECT_THAT(called("throws", Arguments().list(1).number(of_memory)),
+                StartsWith("MemoryError: the memory of this page is used up"));
   EXPECT_EQ(called("throws", Arguments().list(1).number(1)), "Error: no luck");
   EXPECT_EQ(called("throws", Arguments().list(1).number(2)), "Error: the function threw what is no std::exception");
   EXPECT_THROW(browser::offer(kFunctions), ArgumentError);  // names that are there already
@@ -123,19 +128,20 @@ double handle_in(const std::string& answer) { return std::stod(answer.substr(ans
 TEST_F(Call, HoldsTensorsAndObjectsUntilTheyAreDisposed) {
   const std::size_t before = browser::handles();
   const std::string tensor = called("kiln.tensor", Arguments()
-                                                  .list(1)
-                                                  .record(2)
-                                                  .name("data")
-                                                  .array<float>("float32", {1, 2, 3, 4, 5, 6})
-                                                  .name("shape")
-                                                  .list(2)
-                                                  .number(2)
-                                                  .number(3));
+                                                       .list(1)
+                                                       .record(2)
+                                                       .name("data")
+                                                       .array<float>("float32", {1, 2, 3, 4, 5, 6})
+                                                       .name("shape")
+                                                       .list(2)
+                                                       .number(2)
+                                                       .number(3));
   EXPECT_THAT(tensor, StartsWith("float32 [2, 3] #"));
   const std::string twice = called("doubled", Arguments().list(1).tensor(handle_in(tensor)));
   EXPECT_EQ(called("kiln.read", Arguments().list(1).tensor(handle_in(twice))), "float32[2, 3] 2 4 6 8 10 12");
   EXPECT_EQ(browser::handles(), before + 2);
-  EXPECT_EQ(called("kiln.dispose", Arguments().list(1).list(2).number(handle_in(tensor)).number(handle_in(twice))), "null");
+  EXPECT_EQ(called("kiln.dispose", Arguments().list(1).list(2).number(handle_in(tensor)).number(handle_in(twice))),
+            "null");
   EXPECT_EQ(browser::handles(), before);
   EXPECT_THAT(called("kiln.read", Arguments().list(1).tensor(handle_in(tensor))), HasSubstr("was disposed: keep it"));
   EXPECT_EQ(called("kiln.dispose", Arguments().list(1).list(1).number(handle_in(tensor))), "null");
@@ -146,6 +152,10 @@ TEST_F(Call, HoldsTensorsAndObjectsUntilTheyAreDisposed) {
   EXPECT_EQ(called("count", Arguments().list(1).object(handle_in(object))), "42");
   EXPECT_THAT(called("half", Arguments().list(1).object(handle_in(object))), HasSubstr("and is a Counter"));
   called("kiln.dispose", Arguments().list(1).list(1).number(handle_in(object)));
+
+  const std::string other = called("other_counter", Arguments().list(0));
+  EXPECT_THAT(called("count", Arguments().list(1).object(handle_in(other))), StartsWith("ArgumentError"));
+  called("kiln.dispose", Arguments().list(1).list(1).number(handle_in(other)));
 }
 
 TEST_F(Call, TakesTypedArrays) {
@@ -157,6 +167,9 @@ TEST_F(Call, TakesTypedArrays) {
   EXPECT_THAT(called("doubled", Arguments().list(1).array<std::int32_t>("int32", {1, 2}, {1, 2})),
               HasSubstr("and is int32 [1, 2]"));
   EXPECT_THAT(called("bytes", Arguments().list(1).array<float>("float32", {1, 2}, {3})), StartsWith("ShapeError"));
+  for (const double size : {std::nan(""), -1.0, 1.5, 1e300})
+    EXPECT_THAT(called("bytes", Arguments().list(1).array<float>("float32", {1, 2}, {size, 2})),
+                HasSubstr("sizes are whole numbers from 0"));
   EXPECT_THAT(called("bytes", Arguments().list(1).array<float>("float31", {1, 2})), StartsWith("DTypeError"));
   called("kiln.dispose", Arguments().list(1).list(1).number(handle_in(tensor)));
 }

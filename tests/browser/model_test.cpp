@@ -1,4 +1,5 @@
 // Models from bytes: ONNX files, captured graphs and safetensors, whole, damaged and cut.
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -98,6 +99,13 @@ TEST_F(BrowserModel, RunsAnOnnxFile) {
               StartsWith("ShapeError"));
   EXPECT_THAT(error_of([&] { run(model, std::string("cat"), output); }),
               HasSubstr("should be a typed array or a tensor, and is a text"));
+}
+
+TEST_F(BrowserModel, LeavesDataAsTheyAreWhereAFileDeclaresHugeSizes) {
+  const double huge = std::ldexp(1.0, 62);
+  for (const std::vector<Item>& sizes :
+       {std::vector<Item>{huge, 4.0}, {huge, std::string("n")}, {huge, huge, 2.0 * huge}})
+    EXPECT_EQ(browser::with_shape(six(), {.name = "x", .dtype = "float32", .shape = sizes}).shape(), six().shape());
 }
 
 TEST_F(BrowserModel, RunsACapturedGraph) {

@@ -5,6 +5,7 @@ The variable's offset is then its whole address already, and the code adds the g
 be 0 (LLVM 20 mends it). With names kept, the linker's output tells which global that is.
 """
 import pathlib
+import shlex
 import subprocess
 import sys
 
@@ -128,8 +129,17 @@ def mended(module, strip):
     return bytes(out)
 
 
+def expanded(arguments):
+    """Emscripten gives long command lines as a file of words: @FILE."""
+    for each in arguments:
+        if each.startswith("@"):
+            yield from shlex.split(pathlib.Path(each[1:]).read_text())
+        else:
+            yield each
+
+
 def main():
-    arguments = sys.argv[1:]
+    arguments = list(expanded(sys.argv[1:]))
     if "--shared-memory" in arguments or "-o" not in arguments or "-r" in arguments or "--relocatable" in arguments:
         sys.exit(subprocess.call([LINKER, *arguments]))
     strip = {"--strip-debug", "--strip-all", "-s", "-S"} & set(arguments)

@@ -23,20 +23,18 @@ export async function guarded(run) {
 }
 addEventListener('unhandledrejection', event => showError(event.reason));
 
-/** A module of Kiln in a worker that ends with the page, on ?device=... of the address where that is to be had. */
+/** A module of Kiln in a worker that ends with the page, on ?device=... of the address where that is to be had, or the processor. */
 export async function startKiln(name) {
   const kiln = await Kiln.start({module: new URL(`../modules/${name}.js`, import.meta.url), worker: true});
   // A page that is left does no more work; one that comes back from the browser's memory begins anew.
   addEventListener('pagehide', () => kiln.close());
   addEventListener('pageshow', event => { if (event.persisted) location.reload(); });
-  const wish = new URLSearchParams(location.search).get('device');
-  if (wish) {
-    try {
-      await kiln.useDevice(wish);
-    } catch (error) {
-      note(`${wish} is not to be had here (${error.message}). The processor computes instead.`);
-      await kiln.useDevice('cpu');
-    }
+  const wish = new URLSearchParams(location.search).get('device') ?? 'cpu';
+  try {
+    await kiln.useDevice(wish);
+  } catch (error) {
+    note(`${wish} is not to be had here (${error.message}). The processor computes instead.`);
+    await kiln.useDevice('cpu');
   }
   el('device').textContent = await kiln.device();
   return kiln;

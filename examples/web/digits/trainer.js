@@ -48,6 +48,7 @@ export class Trainer {
     let training = null;
     try {
       training = await this.#begin({epochs: Number(new URLSearchParams(location.search).get('epochs') ?? 1)});
+      if (this.#stopped) return this.#say('stopped before the first step');
       await this.#run(training);
       this.use(await this.kiln.functions.trained_reader(training));
     } finally {

@@ -36,9 +36,10 @@ async function load(from) {
 
 async function classify() {
   if (!model || !hasPicture) return;
-  const shape = model.inputs[0].shape, side = shape?.length === 4 && typeof shape[3] === 'number' ? shape[3] : SIDE;
+  const used = model;  // another may come meanwhile
+  const shape = used.inputs[0].shape, side = shape?.length === 4 && typeof shape[3] === 'number' ? shape[3] : SIDE;
   const picture = normalised(el('picture'), side), start = performance.now();
-  const outputs = await model.run([picture]), scores = await outputs[model.outputs[0].name].data();
+  const outputs = await used.run([picture]), scores = await outputs[used.outputs[0].name].data();
   const milliseconds = performance.now() - start;
   for (const output of Object.values(outputs)) output?.dispose?.();
   times.push(milliseconds);
@@ -75,11 +76,14 @@ function stopCamera() {
 async function useCamera() {
   if (stream) return stopCamera();
   showError(null);
+  el('camera').disabled = true;  // while the browser asks its user
   try {
     stream = await navigator.mediaDevices.getUserMedia({video: {facingMode: 'environment'}});
   } catch (error) {
     const why = {NotAllowedError: 'the camera was refused', NotFoundError: 'there is no camera'}[error.name] ?? error.message;
     throw new Error(`${why}: upload a picture instead, or allow the camera for this page`);
+  } finally {
+    el('camera').disabled = false;
   }
   el('camera').textContent = 'Stop the camera';
   el('video').srcObject = stream;

@@ -113,22 +113,27 @@ class Writer {
       case 'object': this.tag(OBJECT); return this.number(item.handle);
       case 'function': this.tag(CALLBACK); return this.number(item.number);
       case 'data': return this.array(item.array, item.dtype, item.shape);
-      case 'block': return this.data('uint8', [item.bytes], item.address, item.bytes);
+      case 'block':
+        this.blocks.push(item.address);
+        return this.data('uint8', [item.bytes], item.address, item.bytes);
       default: throw new TypeError('this is no item');
     }
   }
 }
 
-/** The item's bytes. `memory` is the module's; what is allocated there belongs to whoever reads the bytes. */
-export function write(item, memory) {
+/**
+ * Gives the item's bytes to `use`, and returns what it returns. `memory` is the module's; what is allocated there belongs to
+ * whoever reads the bytes, and is freed where `use` throws.
+ */
+export function write(item, memory, use) {
   const writer = new Writer(memory);
   try {
     writer.item(item);
+    return use(new Uint8Array(writer.view.buffer, 0, writer.at));
   } catch (error) {
     for (const address of writer.blocks) memory.free(address);
     throw error;
   }
-  return new Uint8Array(writer.view.buffer, 0, writer.at);
 }
 
 class Reader {

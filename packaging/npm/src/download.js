@@ -3,8 +3,14 @@ import {KilnError} from './errors.js';
 
 /** The name of a file for errors: what follows the last '/' of its address. */
 export function nameOf(source) {
-  if (typeof source === 'string' || source instanceof URL)
-    return decodeURIComponent(String(source).split(/[?#]/)[0].split('/').pop()) || String(source);
+  if (typeof source === 'string' || source instanceof URL) {
+    const last = String(source).split(/[?#]/)[0].split('/').pop();
+    try {
+      return decodeURIComponent(last) || String(source);
+    } catch {
+      return last;  // a '%' that begins no letter
+    }
+  }
   return source?.name ?? 'the model';
 }
 
@@ -17,9 +23,29 @@ async function open(source, signal) {
     throw new KilnError('IoError', `${source}: the file could not be fetched (${error.message}): is the server there?`,
         {cause: error});
   }
-  if (!response.ok)
-    throw new KilnError('IoError', `${source}: the server answered ${response.status} ${response.statusText}`);
   return response;
+}
+
+function check({ok, status, statusText, url}, source) {
+  if (!ok) throw new KilnError('IoError', `${url || source}: the server answered ${status} ${statusText}`);
+}
+
+/** How many bytes a response will have; undefined where it does not say. A length of what is compressed on the way says nothing. */
+function sizeOf(response) {
+  const length = response.headers.get('Content-Length');
+  return length === null || response.headers.get('Content-Encoding') || !Number.isFinite(+length) ? undefined : +length;
+}
+
+const cut = error => new KilnError('IoError', `the file was cut on its way (${error.message}): try again`, {cause: error});
+
+/** A Response, which cannot be sent to another thread, as a source for `download` that can. */
+export async function sendable(response) {
+  check(response, 'the response');
+  try {
+    return {blob: await response.blob(), size: sizeOf(response)};
+  } catch (error) {
+    throw cut(error);
+  }
 }
 
 /**
@@ -35,16 +61,21 @@ export async function download(source, memory, {onProgress, signal} = {}) {
     memory.bytes().set(bytes, address);
     return {$: 'block', address, bytes: bytes.length};
   }
-  if (source instanceof Blob) source = new Response(source, {headers: {'Content-Length': source.size}});
-  if (!(source instanceof Response)) source = await open(source, signal);
-  // A length of what is compressed on the way says nothing.
-  const said = source.headers.get('Content-Encoding') ? NaN : Number(source.headers.get('Content-Length') ?? NaN);
-  const total = Number.isFinite(said) ? said : undefined;
+  let response = source, total;
+  if (source instanceof Blob) source = {blob: source, size: source.size};
+  if (source.blob instanceof Blob) {
+    response = new Response(source.blob);
+    total = source.size;
+  } else {
+    if (!(source instanceof Response)) response = await open(source, signal);
+    check(response, source);
+    total = sizeOf(response);
+  }
 
-  const block = new Block(memory, total ?? 1 << 16);
+  const block = new Block(memory, total ?? 1 << 16), reader = response.body?.getReader();
+  const next = () => reader.read().catch(error => { throw signal?.aborted ? error : cut(error); });
   try {
-    const reader = source.body?.getReader();
-    for (let part; reader && !(part = await reader.read()).done;) {
+    for (let part; reader && !(part = await next()).done;) {
       signal?.throwIfAborted();
       block.append(part.value);
       onProgress?.({loaded: block.length, total});
@@ -54,8 +85,8 @@ export async function download(source, memory, {onProgress, signal} = {}) {
     return {$: 'block', address: block.address, bytes: block.length};
   } catch (error) {
     memory.free(block.address);
-    if (error instanceof KilnError || signal?.aborted) throw error;
-    throw new KilnError('IoError', `the file was cut on its way (${error.message}): try again`, {cause: error});
+    reader?.cancel().catch(() => {});  // the rest is not needed
+    throw error;
   }
 }
 

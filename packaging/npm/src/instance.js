@@ -69,6 +69,9 @@ export class Instance {
     return this.#next(() => this.#call('kiln.load', [new Map([...request, ['bytes', block]])]));
   }
 
+  /** Whether all further calls are rejected. */
+  get ended() { return this.#ended !== null; }
+
   close() {
     this.#ended ??= new KilnError('DeviceError', 'this Kiln was closed: start another');
   }
@@ -98,17 +101,20 @@ export class Instance {
   async #call(name, args, onCallback) {
     this.#check();
     const memory = this.#memory, module = this.#module;
-    const bytes = write(args, memory), letters = new TextEncoder().encode(name + '\0');
-    const place = memory.allocate(8 + letters.length + bytes.length);
-    memory.bytes().set(letters, place + 8);
-    memory.bytes().set(bytes, place + 8 + letters.length);
+    const letters = new TextEncoder().encode(name + '\0');
+    const [place, length] = write(args, memory, bytes => {
+      const place = memory.allocate(8 + letters.length + bytes.length);
+      memory.bytes().set(letters, place + 8);
+      memory.bytes().set(bytes, place + 8 + letters.length);
+      return [place, bytes.length];
+    });
     let status;
     this.#onCallback = onCallback;
     this.#thrown = null;
     try {
       // A module with WebGPU has a way of its own, as it waits for the GPU in the middle of a call.
       const call = module.kilnCall ?? ((_, ...numbers) => module._kiln_call(...numbers));
-      status = await call('kiln_call', place + 8, place + 8 + letters.length, bytes.length, place);
+      status = await call('kiln_call', place + 8, place + 8 + letters.length, length, place);
     } catch (error) {
       // kiln_call throws nothing: the module itself broke off, and its memory may be in any state.
       this.#ended = new KilnError('FatalError',
@@ -117,10 +123,10 @@ export class Instance {
     } finally {
       this.#onCallback = null;
     }
-    const [address, length] = new Uint32Array(memory.copy(place, 8).buffer);
+    const [address, size] = new Uint32Array(memory.copy(place, 8).buffer);
     memory.free(place);
     if (address === 0) throw new KilnError('MemoryError', `${name}: the memory of this page is used up`);
-    const answer = memory.copy(address, length);
+    const answer = memory.copy(address, size);
     memory.free(address);
     const item = read(answer, memory);
     if (this.#thrown) throw this.#thrown.error;

@@ -1,4 +1,5 @@
 // A module of Kiln in a worker, with the functions that an Instance has.
+import {sendable} from './download.js';
 import {KilnError} from './errors.js';
 
 export class WorkerInstance {
@@ -25,17 +26,29 @@ export class WorkerInstance {
     return instance;
   }
 
+  /** Whether all further calls are rejected. */
+  get ended() { return this.#ended !== null; }
+
   call(name, args, {onCallback} = {}) {
     return this.#ask({call: {name, args}}, {onCallback});
   }
 
-  load(source, request, {onProgress, signal} = {}) {
-    if (signal?.aborted) return Promise.reject(signal.reason);
+  async load(source, request, {onProgress, signal} = {}) {
+    signal?.throwIfAborted();
+    if (source instanceof Response) {
+      source = await sendable(source);
+      signal?.throwIfAborted();
+    }
     const answer = this.#ask({load: {source: source instanceof URL ? String(source) : source, request}}, {onProgress});
     const number = this.#last, abort = () => this.#worker.postMessage({abort: number});
     signal?.addEventListener('abort', abort);
-    return answer.catch(error => { throw signal?.aborted ? signal.reason : error; })
-        .finally(() => signal?.removeEventListener('abort', abort));
+    try {
+      return await answer;
+    } catch (error) {
+      throw signal?.aborted ? signal.reason : error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
   }
 
   /** Ends the worker, also in the middle of a call. */
@@ -61,7 +74,7 @@ export class WorkerInstance {
     const call = this.#calls.get(number);
     if (!call) return;
     if (progress) call.onProgress?.(progress);
-    else if (callback) this.#callBack(call, callback);
+    else if (callback) this.#callBack(number, call, callback);
     else {
       this.#calls.delete(number);
       if (call.thrown) call.reject(call.thrown.error);
@@ -71,16 +84,17 @@ export class WorkerInstance {
   }
 
   /** What the function throws is the call's error, once C++ has ended. */
-  #callBack(call, {number, item}) {
+  #callBack(number, call, callback) {
     if (call.thrown) return;
     let goesOn = true;
     try {
-      goesOn = call.onCallback?.(number, item) !== false;
+      goesOn = call.onCallback?.(callback.number, callback.item) !== false;
     } catch (error) {
       call.thrown = {error};
       goesOn = false;
     }
-    if (!goesOn && this.#stop) Atomics.store(this.#stop, 0, 1);
+    // By its number: the worker may have gone on to the next call.
+    if (!goesOn && this.#stop) Atomics.store(this.#stop, 0, number);
   }
 
   #end(error) {

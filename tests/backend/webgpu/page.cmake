@@ -19,10 +19,10 @@ function(kiln_page_program name)
 endfunction()
 
 # kiln_page_test(NAME PROGRAM program [FLAGS ...] [ARGUMENTS ...]): runs a page's program in headless Chromium.
-find_package(Python3 COMPONENTS Interpreter REQUIRED)
+find_program(KILN_NODE node REQUIRED)
 function(kiln_page_test name)
   cmake_parse_arguments(ARG "" "PROGRAM" "FLAGS;ARGUMENTS" ${ARGN})
-  add_test(NAME page.${name} COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/browser/run_page.py ${ARG_FLAGS}
+  add_test(NAME page.${name} COMMAND ${KILN_NODE} ${PROJECT_SOURCE_DIR}/tests/browser/pages/run_page.mjs ${ARG_FLAGS}
     $<TARGET_FILE:${ARG_PROGRAM}> --gtest_brief=1 ${ARG_ARGUMENTS})
   set_tests_properties(page.${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77)
 endfunction()
@@ -51,6 +51,7 @@ kiln_page_sentence(webgpu_without_jspi "the browser's answer cannot be waited fo
 kiln_page_sentence(webgpu_without_gpu "the browser finds no GPU; the browser lends no GPU" --no-gpu)
 kiln_page_sentence(webgpu_without_webgpu "this browser has no WebGPU" --no-webgpu)
 
-# run_page.py --env KILN_DEVICE=webgpu --file guide.onnx page_bench.js 1 guide.onnx: times in a page.
-kiln_page_program(bench SOURCES ${PROJECT_SOURCE_DIR}/bench/wasm/main.cpp LINKS kiln_onnx kiln_fusion kiln_cpu kiln_webgpu)
+# run_page.mjs --env=KILN_DEVICE=webgpu --file=guide.onnx page_bench.js 1 guide.onnx: times in a page.
+set(bench ${PROJECT_SOURCE_DIR}/bench/wasm)
+kiln_page_program(bench SOURCES ${bench}/main.cpp ${bench}/vectors_wasm.cpp LINKS kiln_onnx kiln_fusion kiln_cpu kiln_webgpu)
 set_target_properties(page_bench page_bench_threads PROPERTIES EXCLUDE_FROM_ALL TRUE)

@@ -1,5 +1,6 @@
 // The devices under test in a page: those that KILN_TEST_DEVICES names, or the browser's GPU.
 #include "kiln/core/setting/setting.hpp"
+#include "kiln/ops/backend.hpp"
 #include "tests/support/backends/devices.hpp"
 
 namespace kiln::test {

@@ -4,6 +4,11 @@ import {accessSync, constants, mkdtempSync, rmSync, writeFileSync} from 'node:fs
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 
+export const SKIPPED = 77;  // as ctest's SKIP_RETURN_CODE
+// Flags: WebGPU on the processor, by SwiftShader; and none at all.
+export const WEBGPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader'];
+export const NO_WEBGPU = ['--disable-features=WebGPU'];
+
 export const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
 
 /** The program: KILN_CHROMIUM, or the first that PATH has; undefined where there is none. */
@@ -18,11 +23,15 @@ export function program() {
   return undefined;
 }
 
+// A test that is ended ends its browser.
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(1));
+
 export class Browser {
   #calls = new Map();
   #last = 0;
   #received = '';
   #pages = new Map();
+  #ended = null;
 
   /** `flags` are further ones of Chromium. */
   static async start(flags = []) {
@@ -30,14 +39,35 @@ export class Browser {
     browser.profile = mkdtempSync(join(tmpdir(), 'kiln-pages-'));
     browser.process = spawn(program(), ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
       '--disable-sync', '--disable-background-networking', '--disable-extensions', '--disable-component-update',
+      '--disable-dev-shm-usage', '--mute-audio',
       `--user-data-dir=${browser.profile}`, '--remote-debugging-pipe', ...flags, 'about:blank'],
         {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], detached: true});
-    browser.gone = new Promise(resolve => browser.process.on('exit', resolve));
+    browser.gone = new Promise(resolve => {
+      const end = why => {
+        browser.#end(new Error(why));
+        resolve();
+      };
+      browser.process.on('exit', (status, signal) => end(`Chromium ended with ${signal ?? status}`));
+      browser.process.on('error', error => end(`Chromium did not start: ${error.message}`));
+    });
+    process.once('exit', browser.#kill);
     browser.process.stdio[4].setEncoding('utf8');
     browser.process.stdio[4].on('data', data => browser.#receive(data));
     browser.process.stdio[3].on('error', () => {});
     return browser;
   }
+
+  /** Calls that wait, and all later ones, fail. */
+  #end(error) {
+    this.#ended = error;
+    for (const call of this.#calls.values()) call.reject(error);
+    this.#calls.clear();
+  }
+
+  /** With its children: they are a process group of their own. */
+  #kill = () => {
+    try { process.kill(-this.process.pid, 'SIGKILL'); } catch {}
+  };
 
   #receive(data) {
     this.#received += data;
@@ -54,6 +84,7 @@ export class Browser {
   }
 
   call(method, params = {}, sessionId = undefined) {
+    if (this.#ended) return Promise.reject(this.#ended);
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
       this.#calls.set(id, {resolve, reject, method});
@@ -82,19 +113,23 @@ export class Browser {
   async close() {
     this.call('Browser.close').catch(() => {});
     await Promise.race([this.gone, pause(5000)]);
-    try { process.kill(-this.process.pid, 'SIGKILL'); } catch {}
+    this.#kill();
     await this.gone;
+    process.off('exit', this.#kill);
     rmSync(this.profile, {recursive: true, force: true, maxRetries: 5});
   }
 }
 
 class Page {
   constructor(browser, session, target) {
-    Object.assign(this, {browser, session, target, said: []});
+    Object.assign(this, {browser, session, target, said: [], errors: []});  // errors: what nobody caught
   }
   call(method, params) { return this.browser.call(method, params, this.session); }
   heard({method, params}) {
-    if (method === 'Runtime.exceptionThrown') this.said.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+    if (method === 'Runtime.exceptionThrown') {
+      this.errors.push(params.exceptionDetails.exception?.description ?? params.exceptionDetails.text);
+      this.said.push(this.errors.at(-1));
+    }
     if (method === 'Runtime.consoleAPICalled') this.said.push(params.args.map(arg => arg.value ?? arg.description).join(' '));
   }
   /** What an expression comes to; promises are waited for. */

@@ -1,6 +1,7 @@
 // The page of digits, driven in Chromium: digits that are drawn on it are read, and the network is trained there.
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
+import {NO_WEBGPU} from './chromium.mjs';
 import {check, options, run} from './support.mjs';
 import {hasMnist, strokes, testDigits} from './mnist.mjs';
 
@@ -138,6 +139,7 @@ async function saysThatThereIsNoWebGpu({browser, address}) {
   check(await page.text('device') === 'cpu', await page.text('device'));
   check(await draw(page, one) === 1, 'the processor does not read');
 }
+saysThatThereIsNoWebGpu.flags = NO_WEBGPU;
 
 await run({readsKeysAndTouch, refusesWrongWeights, saysThatThereIsNoWebGpu, isLeftDuringATraining, readsDrawnStrokes, trains},
     {serve: () => hasDigits ? ['--data', options.data] : []});

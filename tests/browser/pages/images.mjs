@@ -2,6 +2,7 @@
 import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
+import {NO_WEBGPU} from './chromium.mjs';
 import {check, options, run} from './support.mjs';
 
 const ready = page => page.becomes('document.documentElement.dataset.ready === "yes"');
@@ -89,6 +90,7 @@ async function fallsBackToTheProcessor({browser, address}) {
   check((await page.text('note')).includes('webgpu is not to be had here'), await page.text('note'));
   check(await page.text('device') === 'cpu', await page.text('device'));
 }
+fallsBackToTheProcessor.flags = NO_WEBGPU;
 
 async function livesOnWithoutMemory({browser, address}) {
   const page = await browser.page(`${address}image_classification/`);

@@ -87,6 +87,47 @@ test('calls run one at a time, in their order', async () => {
   assert.deepEqual(module.heard, ['slow', 'slow ended', 'echo', 'slow', 'slow ended']);
 });
 
+test('downloads are whole, from a server that answers, and say how far they are', async () => {
+  const {download, nameOf, sendable} = await import(new URL('../../../packaging/npm/src/download.js', import.meta.url));
+  const {wasmMemory, _kiln_allocate: allocate} = await factory(), freed = [];
+  const memory = {allocate, bytes: () => new Uint8Array(wasmMemory.buffer), free: address => freed.push(address)};
+  const whole = Uint8Array.from({length: 200000}, (_, i) => i), response = length => new Response(whole, {headers: {'Content-Length': length}});
+  for (const source of [whole, whole.buffer, new Blob([whole]), new Response(whole), response(200000), await sendable(response(200000))]) {
+    const said = [], {address, bytes} = await download(source, memory, {onProgress: progress => said.push(progress)});
+    assert.deepEqual(memory.bytes().slice(address, address + bytes), whole);
+    if (source !== whole && source !== whole.buffer) assert.equal(said.at(-1).loaded, 200000);
+  }
+  freed.length = 0;
+  for (const source of [response(200001), await sendable(response(200001))])
+    await assert.rejects(download(source, memory), error => error.kind === 'IoError' && /200000 bytes of the 200001/.test(error.message));
+  await assert.rejects(download(response(200000), memory, {onProgress() { throw new TypeError('mine'); }}), {name: 'TypeError', message: 'mine'});
+  assert.equal(freed.length, 3);
+  const missing = new Response('none', {status: 404, statusText: 'Not Found'});
+  await assert.rejects(download(missing, memory), error => error.kind === 'IoError' && /answered 404 Not Found/.test(error.message));
+  await assert.rejects(sendable(missing), error => error.kind === 'IoError');
+  assert.equal(nameOf('http://x/a%20b.onnx?c'), 'a b.onnx');
+  assert.equal(nameOf('100%.onnx'), '100%.onnx');
+});
+
+test('what a call was given is freed where it cannot be made', async () => {
+  const freed = [];
+  let module, left = 2;
+  const kiln = await Kiln.start({module: async () => {
+    module = await factory();
+    const {_kiln_allocate: allocate} = module;
+    return Object.assign(module, {_kiln_allocate: bytes => left-- > 0 ? allocate(bytes) : 0, _kiln_free: address => freed.push(address)});
+  }});
+  await assert.rejects(kiln.call('echo', new Float32Array(4), new Float32Array(5)), error => error.kind === 'MemoryError');
+  assert.equal(freed.length, 2);
+});
+
+test('a Kiln that does not start is tried again by the next load', async () => {
+  let starts = 0;
+  const start = {module: async () => { ++starts; throw new Error('no memory'); }};
+  for (const _ of [1, 2]) await assert.rejects(Kiln.load(new Uint8Array(1), {start}), /did not start/);
+  assert.equal(starts, 2);
+});
+
 test('a module that does not start says why', async () => {
   await assert.rejects(Kiln.start({module: async () => { throw new Error('no memory'); }}), /Kiln's module did not start: no memory/);
   await assert.rejects(Kiln.start({module: 'file:///nowhere.js', worker: false}), /nowhere.js: Kiln's module could not be imported/);

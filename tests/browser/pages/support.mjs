@@ -3,9 +3,7 @@ import {spawn} from 'node:child_process';
 import {existsSync, mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
-import {Browser, program} from './chromium.mjs';
-
-export const SKIPPED = 77;
+import {Browser, SKIPPED, program} from './chromium.mjs';
 
 /** Arguments as --name=value. */
 export const options = Object.fromEntries(process.argv.slice(2).map(word => word.replace(/^--/, '').split('=')));
@@ -29,7 +27,8 @@ export function requireAll() {
 class Server {
   static async start(...more) {
     const server = new Server();
-    server.process = spawn(options.server, ['--port', '0', '--modules', options.modules, ...more], {stdio: ['ignore', 'pipe', 'inherit']});
+    server.process = spawn(options.server, ['--port', '0', '--source', options.source, '--modules', options.modules, ...more],
+        {stdio: ['ignore', 'pipe', 'inherit']});
     server.address = await new Promise((resolve, reject) => {
       let said = '';
       server.process.stdout.on('data', data => {

@@ -16,8 +16,8 @@ addToLibrary({
       const text = String(words ?? '');
       const bytes = lengthBytesUTF8(text);
       const start = _malloc(bytes + 1) >>> 0;
-      stringToUTF8Array(text, HEAPU8, start, bytes + 1);
-      wasmExports['kiln_webgpu_answer'](ticket, status, number, start, bytes);
+      if (start) stringToUTF8Array(text, HEAPU8, start, bytes + 1);  // without memory, an answer has no words
+      wasmExports['kiln_webgpu_answer'](ticket, status, number, start, start ? bytes : 0);
       KilnWebGpu.woken?.();
     },
     // Answers a ticket when a promise is settled: 1 is success.
