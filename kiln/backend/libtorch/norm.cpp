@@ -38,6 +38,7 @@ bool run(const op::Softmax& op, Call call) {
 bool run(const op::CrossEntropy&, Call call) {
   using op::CrossEntropy;
   const at::Tensor scores = computed(call.in[CrossEntropy::logits]), targets = computed(call.in[CrossEntropy::targets]);
+  if (scores.size(1) == 0) return false;
   // The expansion says which target is no class.
   if (at::logical_or(targets.lt(0), targets.ge(scores.size(1))).any().item<bool>()) return false;
   const at::Tensor largest = scores.amax(1);
