@@ -1,12 +1,11 @@
 #include "kiln/backend/remote/link.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <exception>
 
 #include "kiln/backend/remote/packing.hpp"
-#include "kiln/core/error/shown.hpp"
+#include "kiln/net/socket.hpp"
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
@@ -62,8 +61,8 @@ Link::Link(Dial dial, ClientSettings settings)
 }
 
 bool Link::stays_here() const {
-  return std::ranges::any_of(std::array{"127.", "localhost", "[::1]", "this program"},
-                             [&](std::string_view name) { return peer_.starts_with(name); });
+  const std::string_view host = std::string_view(peer_).substr(0, peer_.rfind(':'));
+  return host == "this program" || net::is_loopback(host);
 }
 
 /// Packs, and lets the server do so.
