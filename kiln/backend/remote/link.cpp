@@ -14,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostRoots = 512;
 constexpr double kPackedRate =
-    40e6;  // bytes a second of a link that are worth packing: zlib makes 50 to 100 million a second
+    40e6;  // bytes a second of a link that packing makes faster: zlib packs 50 to 100 million
 
 Ref<Failure> failure_saying(ErrorKind kind, const std::string& sentence) {
   return attempt([&] { raise(kind, sentence); });
