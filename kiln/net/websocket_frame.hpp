@@ -46,8 +46,8 @@ struct ReadHead {
 };
 ReadHead read_head(std::span<const std::byte> bytes);
 
-/// Combines bytes with a mask, whose first byte belongs to byte `offset` modulo 4 of the frame before them; `to` may be the same
-/// memory.
+/// Combines bytes with a mask. The first one is byte `offset` of its frame, whose byte i meets byte i modulo 4 of the mask.
+/// `to` may be the same memory.
 void apply_mask(std::span<const std::byte> bytes, std::byte* to, const Mask& mask, std::size_t offset);
 
 }  // namespace kiln::net

@@ -74,6 +74,8 @@ constexpr void (*kPrograms[])(const Device&) = {&compute, &move_tensors, &fail_l
 
 struct Recording {
   std::mutex mutex;
+  std::condition_variable changed;
+  int open = 0;                          // connections that there are
   Messages sent;                         // by the client
   std::vector<std::size_t> sent_before;  // each message of the server's
   Messages received;
@@ -81,18 +83,27 @@ struct Recording {
 
 class Recorded final : public net::Connection {
  public:
-  Recorded(std::unique_ptr<net::Connection> inner, Recording& to) : inner_(std::move(inner)), to_(to) {}
+  Recorded(std::unique_ptr<net::Connection> inner, std::shared_ptr<Recording> to)
+      : inner_(std::move(inner)), to_(std::move(to)) {
+    const std::lock_guard lock(to_->mutex);
+    ++to_->open;
+  }
+  ~Recorded() override {
+    const std::lock_guard lock(to_->mutex);
+    --to_->open;
+    to_->changed.notify_all();
+  }
   void send(std::span<const std::byte> message) override {
     {
-      const std::lock_guard lock(to_.mutex);
-      to_.sent.emplace_back(message.begin(), message.end());
+      const std::lock_guard lock(to_->mutex);
+      to_->sent.emplace_back(message.begin(), message.end());
     }
     inner_->send(message);
   }
   std::optional<net::Message> receive() override {
     std::optional<net::Message> message = inner_->receive();
-    const std::lock_guard lock(to_.mutex);
-    if (message) to_.received.push_back(*message), to_.sent_before.push_back(to_.sent.size());
+    const std::lock_guard lock(to_->mutex);
+    if (message) to_->received.push_back(*message), to_->sent_before.push_back(to_->sent.size());
     return message;
   }
   void close() noexcept override { inner_->close(); }
@@ -100,28 +111,29 @@ class Recorded final : public net::Connection {
 
  private:
   const std::unique_ptr<net::Connection> inner_;
-  Recording& to_;
+  const std::shared_ptr<Recording> to_;
 };
 
-void record_into(Recording& recording, void (*program)(const Device&)) {
+std::shared_ptr<const Recording> recorded(void (*program)(const Device&)) {
+  const auto recording = std::make_shared<Recording>();
   remote::Host host({Device::cpu()});
-  const Device device(make_ref<remote::Remote>([&] {
+  program(Device(make_ref<remote::Remote>([&host, recording] {
     auto [here, there] = net::connected_pair();
     host.attach(std::move(there));
     return std::make_unique<Recorded>(std::move(here), recording);
-  }));
-  program(device);
+  })));
+  // The thread that receives may outlive the device, and have the last message still to come.
+  std::unique_lock lock(recording->mutex);
+  expect(recording->changed.wait_for(lock, std::chrono::seconds(20), [&] { return recording->open == 0; }),
+         "a connection outlives its device");
+  return recording;
 }
 
 // ---- A server and what a client sends: the first message is a hello, all others are frames of work.
 
 Files client_files() {
   Files files;
-  for (const auto program : kPrograms) {
-    Recording recording;
-    record_into(recording, program);
-    files.push_back(file_of(recording.sent));
-  }
+  for (const auto program : kPrograms) files.push_back(file_of(recorded(program)->sent));
   return files;
 }
 
@@ -201,13 +213,12 @@ void read_as_host(std::span<const std::byte> file) {
 Files recorded_servers() {
   Files files;
   for (std::size_t number = 0; number < std::size(kPrograms); ++number) {
-    Recording recording;
-    record_into(recording, kPrograms[number]);
+    const std::shared_ptr<const Recording> recording = recorded(kPrograms[number]);
     Messages messages;
     messages.push_back({static_cast<std::byte>(number)});
-    for (std::size_t i = 0; i < recording.received.size(); ++i) {
-      FileContents message{static_cast<std::byte>(recording.sent_before[i])};
-      message.insert(message.end(), recording.received[i].begin(), recording.received[i].end());
+    for (std::size_t i = 0; i < recording->received.size(); ++i) {
+      FileContents message{static_cast<std::byte>(recording->sent_before[i])};
+      message.insert(message.end(), recording->received[i].begin(), recording->received[i].end());
       messages.push_back(std::move(message));
     }
     files.push_back(file_of(messages));
@@ -270,10 +281,9 @@ void read_as_client(std::span<const std::byte> file) {
   if (messages.empty() || messages[0].empty()) fail<DataError>("no program");
   const auto program = kPrograms[std::to_integer<std::size_t>(messages[0][0]) % std::size(kPrograms)];
   messages.erase(messages.begin());
-  std::atomic<int> dialed{0};
-  const Device device(make_ref<remote::Remote>(
-      [&] {
-        require<IoError>(dialed++ == 0, "nobody answers");
+  const Device device(make_ref<remote::Remote>(  // whose threads may outlive this function
+      [messages = std::move(messages), patience, dialed = std::make_shared<std::atomic<int>>(0)] {
+        require<IoError>((*dialed)++ == 0, "nobody answers");
         return std::make_unique<Scripted>(messages, patience);
       },
       remote::ClientSettings{.window = 0}));

@@ -1,6 +1,7 @@
 #include "kiln/backend/remote/arrival.hpp"
 
 #include <cstring>
+#include <limits>
 
 #include "kiln/backend/memory/memory_pool.hpp"
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/remote/arrival.hpp"
-
-#include "kiln/backend/remote/session.hpp"
+#include "kiln/ops/failure.hpp"
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
@@ -98,15 +97,21 @@ void Exchange::give(const std::string& address, const Ticket& ticket, const Tens
   wire::read_field(in, offer);
   require<DeviceError>(is_same_secret(offer.proof, proof_of(ticket, "receives", nonce, offer.nonce)), "the server ",
                        address, " has not made the ticket of this value: the value is not sent to it");
-  out.text(proof_of(ticket, "gives", nonce, offer.nonce));
-  wire::write_desc(out, {data.shape(), data.dtype()});
-  connection->send(out.take());
-  const auto bytes = data.bytes();
-  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
-    connection->send(bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
-    watched.goes_on();
-  }
-  (void)received(Frame::Ack);
+  const Ref<Failure> cut = attempt([&] {
+    out.text(proof_of(ticket, "gives", nonce, offer.nonce));
+    wire::write_desc(out, {data.shape(), data.dtype()});
+    connection->send(out.take());
+    const auto bytes = data.bytes();
+    for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+      connection->send(bytes.subspan(at, std::min(kPiece, bytes.size() - at)));
+      watched.goes_on();
+    }
+  });
+  // A server that takes no more has said why before it closed the connection.
+  message.reset();
+  const Ref<Failure> refused = attempt([&] { (void)received(Frame::Ack); });
+  if (cut && !message) throw_failure(*cut);
+  if (refused) throw_failure(*refused);
 }
 
 void Exchange::receive(net::Connection& connection, const Hello& hello, std::atomic<bool>& proved) {

@@ -108,10 +108,15 @@ void Host::attach(std::unique_ptr<net::Connection> connection) {
   if (closing_ || clients_.size() >= kMostClients) return connection->close();
   drop_stranger();
   Client& client = *clients_.emplace_back(std::make_unique<Client>(std::move(connection)));
-  client.thread = std::thread([this, &client] {
-    serve(client);
-    client.done = true;
-  });
+  try {
+    client.thread = std::thread([this, &client] {
+      serve(client);
+      client.done = true;
+    });
+  } catch (...) {
+    clients_.pop_back();
+    throw;
+  }
 }
 
 /// Frees sessions whose clients have not come back, and the threads of connections that have ended.
@@ -264,6 +269,7 @@ void Host::serve_session(Client& client, Kept& kept) {
     }
   } const leave{*client.connection, session};
   session.counters().connected = true;
+  kept.busy = false;  // the connection before may have been lost at work
   Pace pace(settings_.limits.bytes_per_second);
   for (;;) {
     std::size_t placed = 0;

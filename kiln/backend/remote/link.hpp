@@ -19,8 +19,8 @@ namespace kiln::remote {
 
 using Dial = std::function<std::unique_ptr<net::Connection>()>;
 
-/// Whether messages are sent in fewer bytes. Automatic: where the other end is on another machine, and the first megabytes show
-/// that the link is slower than packing.
+/// Whether messages are sent in fewer bytes. Automatic: where the other end is on another machine, and the first megabyte
+/// shows that the link is slower than packing.
 enum class Compression : std::uint8_t { Automatic, Never, Always };
 
 struct ClientSettings {
@@ -106,7 +106,7 @@ class Link {
   std::atomic<std::uint64_t> last_request_{0};
   std::atomic<std::uint64_t> settled_{0}, received_{0};
   std::atomic<int> reconnections_{0};
-  bool may_pack_ = false;  // of the receiver: it is to be found out whether that pays
+  bool may_pack_ = false;       // of the receiver: it is to be found out whether that pays
   std::uint64_t sequence_ = 0;  // of the last message of this connection; the receiver's
 
   mutable std::mutex mutex_;  // guards the members below

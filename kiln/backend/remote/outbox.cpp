@@ -48,11 +48,9 @@ void Outbox::post(Outgoing message) {
 }
 
 bool Outbox::try_post(Outgoing message) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (closed_ || (!messages_.empty() && bytes_ + message.size() > most_)) return false;
-  bytes_ += message.size();
-  messages_.push_back(std::move(message));
-  changed_.notify_all();
+  add(lock, std::move(message), false);
   return true;
 }
 
@@ -71,14 +69,14 @@ void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>*
   out.whole(entries.number);
   out.bytes(entries.head);
   entries.head = out.take();
-  add(lock, std::move(entries));
+  add(lock, std::move(entries), waits);
 }
 
-void Outbox::add(std::unique_lock<std::mutex>& lock, Outgoing message) {
+void Outbox::add(std::unique_lock<std::mutex>& lock, Outgoing message, bool waits) {
   const bool is_small = message.size() <= kSmall;
   bytes_ += message.size();
   messages_.push_back(std::move(message));
-  if (is_small && !sending_ && connection_ && next_ + 1 == messages_.size()) send_next(lock);
+  if (waits && is_small && !sending_ && connection_ && next_ + 1 == messages_.size()) send_next(lock);
   if (has_next()) changed_.notify_all();
 }
 
@@ -129,7 +127,10 @@ void Outbox::send_next(std::unique_lock<std::mutex>& lock) {
   std::size_t sent = 0;
   try {
     sent = send(*connection, message, packs_);
-  } catch (const Error&) { is_sent = false; }
+  } catch (...) {  // nobody is above this thread
+    is_sent = false;
+    connection->close();  // so that whoever receives finds out, too
+  }
   lock.lock();
   sending_ = false;
   const bool is_current = epoch == epoch_;  // otherwise another connection begins anew

@@ -42,8 +42,9 @@ class Outbox {
   void post(Outgoing message);
   /// Never waits, neither for room nor for the network. False where there is no room, and the message is dropped.
   bool try_post(Outgoing message);
-  /// Gives a frame of work the next number, writes kind and number before it, and keeps it until it is confirmed. `waits`:
-  /// unless it must not wait for room. `number`, if given, is set before anybody can have received the frame.
+  /// Gives a frame of work the next number, writes kind and number before it, and keeps it until it is confirmed. Without
+  /// `waits` it waits neither for room nor for the network. `number`, if given, is set before anybody can have received the
+  /// frame.
   void post_work(Outgoing entries, bool waits = true, std::atomic<std::uint64_t>* number = nullptr);
   /// The other end has all messages up to this number.
   void confirm(std::uint64_t number);
@@ -58,7 +59,7 @@ class Outbox {
 
  private:
   void send_all();
-  void add(std::unique_lock<std::mutex>& lock, Outgoing message);
+  void add(std::unique_lock<std::mutex>& lock, Outgoing message, bool waits = true);
   /// Sends the next message with the lock released meanwhile.
   void send_next(std::unique_lock<std::mutex>& lock);
   bool has_next() const { return connection_ && next_ < messages_.size(); }

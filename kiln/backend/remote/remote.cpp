@@ -232,9 +232,7 @@ Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writ
   begin(own, entry);
   own.whole(request->number());
   if (reads) own.whole(values.size());
-  if (!values.empty()) {
-    for (const Value& value : values) own.whole(number_of(value));
-  }
+  for (const Value& value : values) own.whole(number_of(value));
   more(own);
   request->ask = own.take();
   out_.bytes(request->ask);

@@ -102,6 +102,7 @@ void Session::apply_entry(std::uint64_t code) {
     case Entry::Recorded:
       // They may stand within an upload: a client that was cut off there asks again what it had asked before.
       return apply_request(entry);
+    case Entry::Pack: packs_ = true; return;  // it is found out during uploads that this pays
     case Entry::Piece: {
       const std::uint64_t count = reader_.whole();
       if (count == 0) reader_.wrong("a piece without bytes");
@@ -136,7 +137,6 @@ void Session::apply_order(Entry entry) {
       return tried([&] { backend.run_pending(values); });
     }
     case Entry::Flush: return tried([&] { backend.flush(); });
-    case Entry::Pack: packs_ = true; return;
     case Entry::SetLimit: {
       const std::int64_t wanted = reader_.integer();
       if (wanted < 1) reader_.wrong("a limit of ", wanted, " bytes");

@@ -1,5 +1,6 @@
 // A session tells its client answers, elements, and which values have failed.
 #include <algorithm>
+#include <utility>
 
 #include "kiln/backend/remote/session.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -101,8 +102,16 @@ void Session::write_roots(wire::Writer& out, const Failure& failure) {
 }
 
 void Session::settle() {
+  constexpr std::size_t kMostAtOnce = 1 << 20;  // bytes: a message may have kMostBytes
   wire::Writer list;
   std::uint64_t count = 0;
+  const auto tell = [&] {
+    if (count == 0) return;
+    wire::Writer out = reply(Frame::Failures);
+    out.whole(std::exchange(count, 0));
+    out.bytes(std::exchange(list, {}).take());  // names are spelled anew in each message
+    send(out);
+  };
   const Backend& backend = device_.backend();
   while (!unsettled_.empty()) {
     const std::uint64_t number = unsettled_.front();
@@ -119,12 +128,9 @@ void Session::settle() {
       }
     }
     unsettled_.pop_front();
+    if (list.size() >= kMostAtOnce) tell();
   }
-  if (count == 0) return;
-  wire::Writer out = reply(Frame::Failures);
-  out.whole(count);
-  out.bytes(list.take());
-  send(out);
+  tell();
 }
 
 }  // namespace kiln::remote

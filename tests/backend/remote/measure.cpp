@@ -1,4 +1,5 @@
-// What a remote device costs, over WebSockets of the loopback: `measure_remote [transfers | calls | reads]`. It is no test, as tests measure no time.
+// What a remote device costs, over WebSockets of the loopback: `measure_remote [transfers | calls | reads]`. It is no test,
+// as tests measure no time.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>

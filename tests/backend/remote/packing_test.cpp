@@ -7,6 +7,7 @@
 #include "kiln/backend/remote/protocol.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/backend/remote/hosted_pair.hpp"
+#include "tests/backend/remote/raw_client.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -79,6 +80,30 @@ TEST(Packing, RefusesWhatNobodyPacks) {
   EXPECT_NE(said(packed({}, net::Message(5000, std::byte{static_cast<std::uint8_t>(remote::Frame::Packed)}), 1))
                 .find("packed twice"),
             std::string::npos);
+}
+
+// A client finds out that packing pays while it sends a tensor, between two of its pieces.
+TEST(Packing, MayBeginWithinAnUpload) {
+  remote::Host host{{Device::cpu()}};
+  test::RawClient client(host);
+  client.hello();
+  const auto half = [](wire::Writer& out) {
+    out.whole(4);
+    for (int i = 0; i < 4; ++i) out.byte(0);
+  };
+  client.work([&](wire::Writer& out) {
+    remote::begin(out, remote::Entry::Upload);
+    wire::write_desc(out, {Shape{2}, DType::F32});
+    half(out);
+  });
+  client.work([](wire::Writer& out) { remote::begin(out, remote::Entry::Pack); });
+  client.work([&](wire::Writer& out) {
+    remote::begin(out, remote::Entry::Piece);
+    half(out);
+    remote::begin(out, remote::Entry::Read), out.whole(1), out.whole(1), out.whole(0);
+  });
+  client.bye();
+  EXPECT_EQ(client.told(), "");
 }
 
 TEST(Packing, MakesUploadsAndReadsShorter) {
