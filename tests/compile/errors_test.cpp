@@ -112,11 +112,11 @@ TEST(Compile, LetsNoNameBecomeCode) {
                             {zeros(Shape{3}, cpu()), zeros(Shape{2}, cpu())});
   source.inputs = {"x); system(\"rm -rf /\"); //", "int"};
   source.outputs = {"*/ #include </etc/passwd> /*\n", "\xff\xfe\x00"};
-  const CompiledCode code = compile(source, {.name = "../../model\n#error"});
-  EXPECT_EQ(code.name, "model_error");
+  const CompiledCode code = compile(source, {.name = "../../model\n#line"});
+  EXPECT_EQ(code.name, "model_line");
   for (const auto& [name, text] : code.files) {
     EXPECT_EQ(text.find("system("), std::string::npos);
-    EXPECT_EQ(text.find("#error"), std::string::npos);
+    EXPECT_EQ(text.find("#line"), std::string::npos);
     EXPECT_EQ(text.find("passwd>"), std::string::npos);
     EXPECT_TRUE(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
   }

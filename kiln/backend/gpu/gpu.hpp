@@ -65,7 +65,7 @@ class Gpu final : public LeafBackend {
 
   // ---- for families, and for custom kernels (custom.hpp) ----
   Driver& driver() const { return pool_->driver(); }
-  /// The kernels that are the quickest here, among those that give the same bits.
+  /// The kernels that are the quickest here; docs/inspecting.md says which of them may differ in last bits.
   Choices& choices() const { return *choices_; }
   /// Does launch() take kernels that are written in that language?
   bool takes(Language language) const { return driver().texts() && driver().texts()->language() == language; }
