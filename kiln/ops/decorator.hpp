@@ -37,11 +37,4 @@ class Decorator : public Backend {
   const Ref<Backend> inner_;
 };
 
-/// The backend of a device below all decorators.
-inline Backend& undecorated(const Device& device) {
-  Backend* core = &device.backend();
-  while (const auto* decorator = dynamic_cast<const Decorator*>(core)) core = &decorator->inner();
-  return *core;
-}
-
 }  // namespace kiln

@@ -13,6 +13,7 @@
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/devices.hpp"
+#include "kiln/ops/failure.hpp"
 #include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
@@ -163,12 +164,18 @@ Device Device::best() {
   // Those after the first that opens are not even looked for: that takes time.
   for (const RegisteredDevice* const entry : entries) {
     if (entry->present() == 0 || stands_in(*entry)) continue;
-    try {
-      Device first = entry->first();
+    std::optional<Device> first;
+    std::string reason;
+    const Ref<Failure> failed =
+        attempt([&] { first = entry->first(); }, [&](std::string_view said) { return reason = said; });
+    if (failed && reason.empty()) throw_failure(*failed);  // it is no error of Kiln's
+    if (!failed) {
       if (!reasons.empty())
-        std::fprintf(stderr, "kiln: %s is used, since others do not open: %s\n", first.name().c_str(), reasons.c_str());
-      return first;
-    } catch (const DeviceError& error) { reasons += text(reasons.empty() ? "" : "; ", error.message()); }
+        std::fprintf(stderr, "kiln: %s is used, since others do not open: %s\n", first->name().c_str(),
+                     reasons.c_str());
+      return *first;
+    }
+    reasons += text(reasons.empty() ? "" : "; ", reason);
   }
   require<DeviceError>(!reasons.empty(), "this program was linked without any device");
   fail<DeviceError>(reasons);

@@ -127,13 +127,13 @@ OptimizerState::Changes OptimizerState::changes(const Rates& rates, const std::v
   return {std::move(updates), std::move(states), std::move(groups), std::move(computed)};
 }
 
-void OptimizerState::step(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) try {
-  apply(rates, model, grads);
-} catch (...) { rethrow_as_memory_error(groups_[0].rule.name()); }
+void OptimizerState::step(const Rates& rates, const nn::ModuleRef& model, const GradientsParams& grads) {
+  with_memory_error(groups_[0].rule.name(), [&] { apply(rates, model, grads); });
+}
 
-void OptimizerState::step(double rate, const nn::ModuleRef& model, const GradientsParams& grads) try {
-  apply(rates(rate), model, grads);
-} catch (...) { rethrow_as_memory_error(groups_[0].rule.name()); }
+void OptimizerState::step(double rate, const nn::ModuleRef& model, const GradientsParams& grads) {
+  with_memory_error(groups_[0].rule.name(), [&] { apply(rates(rate), model, grads); });
+}
 
 void OptimizerState::put(Changes& changes) {
   for (auto& [path, state] : changes.states)
@@ -165,14 +165,16 @@ void OptimizerState::apply(const Rates& rates, const nn::ModuleRef& model, const
 }
 
 std::map<std::string, Value> OptimizerState::step_parts(const Rates& rates, const std::vector<NamedParam>& parts,
-                                                        const GradientsParams& grads) try {
-  Changes made = changes(rates, parts, grads);
-  put(made);
-  const Values computed = std::move(made.computed);
-  std::map<std::string, Value> params = std::move(made.params);
-  compute(computed);
-  return params;
-} catch (...) { rethrow_as_memory_error(groups_[0].rule.name()); }
+                                                        const GradientsParams& grads) {
+  return or_memory_error(groups_[0].rule.name(), [&] {
+    Changes made = changes(rates, parts, grads);
+    put(made);
+    const Values computed = std::move(made.computed);
+    std::map<std::string, Value> params = std::move(made.params);
+    compute(computed);
+    return params;
+  });
+}
 
 bool OptimizerState::averages() const {
   return std::ranges::any_of(groups_, [](const ParamGroup& group) { return group.rule.averages(); });

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kiln/backend/gpu/gpu.hpp"
-#include "kiln/ops/decorator.hpp"
 #include "kiln/ops/read.hpp"
+#include "kiln/ops/undecorated.hpp"
 
 namespace kiln::gpu {
 
