@@ -1,4 +1,4 @@
-// What a page loads and runs: an ONNX file or a captured graph, both from bytes in memory.
+// A page loads and runs an ONNX file or a captured graph, both from bytes in memory.
 #pragma once
 #include <memory>
 #include <optional>

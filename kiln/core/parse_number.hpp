@@ -10,7 +10,7 @@ namespace kiln {
 
 namespace detail {
 
-/// By strtod, with from_chars' grammar: no blanks, no plus sign, no hexadecimal digits. Programs have the locale "C".
+/// Calls strtod, with from_chars' grammar: no blanks, no plus sign, no hexadecimal digits. Programs have the locale "C".
 template <std::floating_point T>
 std::from_chars_result parse_by_strtod(const char* first, const char* last, T& value) {
   const char* const digits = first != last && *first == '-' ? first + 1 : first;
@@ -35,7 +35,7 @@ std::from_chars_result parse_by_strtod(const char* first, const char* last, T& v
 
 }  // namespace detail
 
-/// As std::from_chars(first, last, value), for integers and floating-point numbers.
+/// Does what std::from_chars(first, last, value) does, for integers and floating-point numbers.
 template <class T>
 std::from_chars_result parse_number(const char* first, const char* last, T& value) {
   if constexpr (requires { std::from_chars(first, last, value); }) return std::from_chars(first, last, value);

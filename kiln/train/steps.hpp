@@ -141,7 +141,7 @@ void for_each_tensor(Output& output, F&& f) {
 /// What can be done with an output of any type. Tensors that the step left empty do not count.
 struct OutputType {
   Values (*tensors)(const void* output);
-  /// The same output with these elements, on the processor.
+  /// Returns that output with these elements, on the processor.
   std::shared_ptr<const void> (*with)(const void* output, std::span<const TensorData> tensors);
 };
 /// Null for an output that may have tensors elsewhere.

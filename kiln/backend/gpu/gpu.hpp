@@ -122,7 +122,7 @@ class Gpu final : public LeafBackend {
   /// The collectives of ranks that run alongside the device's other work. run() waits for those that an op's operands
   /// depend on, except for views and for op::Batched, each part of which waits for its own.
   RunningCollectives& running_collectives() { return running_collectives_; }
-  /// What other devices copy from here.
+  /// Memory that other devices are copying from here.
   Lent& lent() { return lent_; }
 
   /// Returns a cell, initially 0, in which a kernel stores which of so many `places` is wrong: an int64, or a uint32 on

@@ -25,7 +25,7 @@ struct Notifier::Shared {
   std::deque<std::pair<std::function<void()>, Wakeup>> waiting;
   bool started = false, ended = false;
 
-  /// With the mutex held.
+  /// The caller holds the mutex.
   static bool start(const std::shared_ptr<Shared>& shared);
 
   void run() {

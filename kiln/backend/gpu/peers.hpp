@@ -46,7 +46,7 @@ class Lent {
   std::deque<Loan> loans_;
 };
 
-/// For register_mover(): moves a value between two GPUs of which one can copy from the other.
+/// Moves a value between two GPUs of which one can copy from the other; register_mover() takes it.
 Ref<PendingMove> start_move(const Value& value, const Device& to);
 
 }  // namespace kiln::gpu

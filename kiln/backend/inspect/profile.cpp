@@ -117,7 +117,7 @@ Device recordable(const Device& device) {
   return Device(device.backend().with_core(wrap), device.is_autodiff());
 }
 
-/// What other programs record for a Profile, until that ends.
+/// Kernels that other programs record for a Profile, until that ends.
 class Profile::Elsewhere {
  public:
   ~Elsewhere() {

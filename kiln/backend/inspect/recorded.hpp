@@ -22,8 +22,8 @@ class RecordsElsewhere {
   virtual void stop_recording(std::uint64_t recording) noexcept = 0;
 };
 
-/// The same device, whose kernels are recorded in the logs of the thread that runs them (RecordsHere). It costs a look at
-/// a variable of the thread for each kernel while there are none.
+/// Returns the device so that its kernels are recorded in the logs of the thread that runs them (RecordsHere). It costs a
+/// look at a variable of the thread for each kernel while there are none.
 Device recordable(const Device& device);
 
 /// While this object lives, the kernels that this thread runs on recordable devices are recorded in these logs.

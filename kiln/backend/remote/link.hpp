@@ -85,7 +85,7 @@ class Link {
   /// Opens a connection, and returns it with the server's answer. Throws DeviceError where the server refuses.
   std::pair<std::shared_ptr<net::Connection>, Welcome> greet();
   void receive_all(std::shared_ptr<net::Connection> connection);
-  /// Of a piece that is `placed`, these last bytes are not in the message.
+  /// How many last bytes of a piece that is `placed` are not in the message.
   void receive(std::span<const std::byte> message, std::size_t placed);
   std::span<std::byte> place_in(std::span<const std::byte> begin, std::size_t length, Ref<Request>& request);
   void pack();

@@ -1,4 +1,4 @@
-// What a server says: its answers, pieces of reads, and failures of values.
+// The messages of a server are read here: its answers, pieces of reads, and failures of values.
 #include <algorithm>
 
 #include "kiln/backend/remote/link.hpp"

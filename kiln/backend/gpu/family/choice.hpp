@@ -1,4 +1,4 @@
-// What families ask Choices: which of several kernels that give the same bits is the quickest.
+// Families ask Choices here which of several kernels is the quickest.
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@
 #include "kiln/backend/webgpu/browser/imports.hpp"
 
 extern "C" {
-/// Of kiln/browser, where the module has it.
+/// kiln/browser defines it, where the module has that.
 [[gnu::weak]] int kiln_call(const char* name, const void* arguments, std::size_t bytes, void* answer);
 }
 

@@ -28,7 +28,7 @@ struct Sequence {
   Factor by_width(const Loading& loading, const Expr& start, const Expr& first, const Expr& times) const {
     return factor_of(buffer, loading, start, first, times, strides[2], strides[3]);
   }
-  /// The same factor as by_time(), but elements that are not finite count as 0.
+  /// Returns by_time()'s factor, in which elements that are not finite count as 0.
   Factor finite_by_time(const Loading& loading, const Expr& start, const Expr& first, const Expr& width) const {
     Factor made = by_time(loading, start, first, width);
     made.finite_alone = true;
@@ -94,8 +94,8 @@ Tile score_tile(const AttentionKey& key, int rows, int columns);
 Tile result_tile(const AttentionKey& key, int rows, int columns);
 Loading load_width(const Array& sequence);
 Loading load_time(const Array& sequence);
-/// What a kernel may do in several ways, with the same bits: the rows of a block's tile of scores, and the depth and the
-/// stages of the tiles of queries and keys.
+/// A kernel's choices, which all give the same bits: the rows of a block's tile of scores, and the depth and the stages
+/// of the tiles of queries and keys.
 struct AttentionWay {
   int rows, depth, stages = 2;
   bool operator==(const AttentionWay&) const = default;
@@ -105,8 +105,8 @@ inline AttentionKey by(AttentionKey key, const AttentionWay& way) {
   key.stages = way.stages;
   return key;
 }
-/// What a way is chosen for: a kernel over `rows` rows of all heads, queries or, for the gradient of keys and values,
-/// keys, and as many `columns`.
+/// The kernel that a way is chosen for: it is over `rows` rows of all heads, queries or, for the gradient of keys and
+/// values, keys, and as many `columns`.
 struct AttentionWork {
   enum class Kind : std::uint8_t { Forward, QueryGrad, KeyGrad } kind;
   AttentionKey key;
