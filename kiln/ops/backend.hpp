@@ -52,6 +52,8 @@ class PendingRead : public RefCounted {
 class Backend : public RefCounted {
  public:
   virtual std::string name() const = 0;
+  /// The backend below all decorators: this one, unless it decorates another.
+  virtual Backend& core() { return *this; }
   /// Enqueues `op`, which must have a kernel (run_or_expand() asks has_kernel()); never waits for the device. Operands
   /// were checked by `infer`. An error after the return is stored as Storage::failure() of the results, and of values
   /// computed from them.

@@ -31,7 +31,7 @@ class Decorator : public Backend {
   State state(const Value& value) const override { return inner_->state(value); }
   FusionTraits fusion_traits() const override { return inner_->fusion_traits(); }
 
-  Backend& inner() const { return *inner_; }
+  Backend& core() override { return inner_->core(); }
 
  protected:
   const Ref<Backend> inner_;

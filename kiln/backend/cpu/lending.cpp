@@ -2,11 +2,11 @@
 
 #include "kiln/backend/cpu/cpu.hpp"
 #include "kiln/backend/cpu/kernel.hpp"
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/ops/move.hpp"
 #include "kiln/ops/read.hpp"
-#include "kiln/ops/undecorated.hpp"
 
 namespace kiln::cpu {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 /// Another device uploads a value of the processor from where it is, and one that computes on the processor as well
 /// keeps it there: no value changes, and no result takes the memory of one that has another owner.
 Ref<PendingMove> lend(const Value& value, const Device& to) {
-  if (!dynamic_cast<const Cpu*>(&undecorated(value.device()))) return nullptr;
+  if (!dynamic_cast<const Cpu*>(&value.device().backend().core())) return nullptr;
   run_pending({&value, 1});
   throw_if_failed(value);
   const Array array = read(value);

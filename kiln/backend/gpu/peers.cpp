@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/ops/backend.hpp"
 #include "kiln/ops/read.hpp"
-#include "kiln/ops/undecorated.hpp"
 
 namespace kiln::gpu {
 
@@ -43,7 +43,7 @@ class PeerMove final : public PendingMove {
   bool ready() const override { return computed_->passed(); }
 
   Value take() override {
-    auto &from = static_cast<Gpu&>(undecorated(source_.device())), &there = static_cast<Gpu&>(undecorated(to_));
+    auto &from = static_cast<Gpu&>(source_.device().backend().core()), &there = static_cast<Gpu&>(to_.backend().core());
     Value result(make_ref<Node>(source_.node()->desc, to_));
     const Array array = there.allocate(result);
     const std::size_t bytes = static_cast<std::size_t>(array.numel()) * size_of(array.dtype);
@@ -67,8 +67,8 @@ class PeerMove final : public PendingMove {
 }  // namespace
 
 Ref<PendingMove> start_move(const Value& value, const Device& to) {
-  auto* const from = dynamic_cast<Gpu*>(&undecorated(value.device()));
-  auto* const there = dynamic_cast<Gpu*>(&undecorated(to));
+  auto* const from = dynamic_cast<Gpu*>(&value.device().backend().core());
+  auto* const there = dynamic_cast<Gpu*>(&to.backend().core());
   if (!from || !there || value.numel() == 0) return nullptr;
   Peer *const peer = there->driver().peer(), *const own = from->driver().peer();
   if (!peer || !own || !peer->can_copy_from(from->driver())) return nullptr;

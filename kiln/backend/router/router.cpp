@@ -6,6 +6,7 @@
 #include "kiln/backend/router/routing.hpp"
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/expand.hpp"
+#include "kiln/ops/read.hpp"
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope/beside.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
