@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 
 #include "sines.hpp"
 #include "tests/support/devices.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "kiln/core/random.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/learner.hpp"
 #include "tests/backend/remote/hosted_pair.hpp"
