@@ -145,7 +145,15 @@ export class Kiln {
   async call(name, ...args) {
     const callbacks = [];
     const items = args.map(arg => this.#lowered(arg, callbacks));
-    const onCallback = (number, item) => callbacks[number](this.#raised(item));
+    const onCallback = (number, item) => {
+      const argument = this.#raised(item);
+      try {
+        return callbacks[number](argument);
+      } catch (error) {
+        disposeAll(argument);
+        throw error;
+      }
+    };
     return this.#raised(await this.#instance.call(name, items, {onCallback}));
   }
 
@@ -200,6 +208,12 @@ export class Kiln {
     if (item instanceof Map) return Object.fromEntries([...item].map(([name, inner]) => [name, this.#raised(inner)]));
     return item.$ === 'tensor' ? new Tensor(this, item) : new KilnObject(this, item);
   }
+}
+
+/** Disposes all tensors and objects in a value. */
+function disposeAll(value) {
+  if (value instanceof Held) value.dispose();
+  else if (value !== null && typeof value === 'object' && !ArrayBuffer.isView(value)) Object.values(value).forEach(disposeAll);
 }
 
 let shared = null;
