@@ -96,9 +96,12 @@ export class Kiln {
   }
 
   /** Starts a module: in a worker of its own, where the page is never held up, or in this thread. */
-  static async start({module = new URL('./dist/kiln.js', import.meta.url), worker = typeof document !== 'undefined', device,
-                      options} = {}) {
+  static async start({module = new URL('./dist/kiln.js', import.meta.url), worker = typeof document !== 'undefined',
+                      threads = Boolean(globalThis.crossOriginIsolated), device, options} = {}) {
     let instance;
+    // The module with threads lies beside the other. On a page's own thread calls must not wait for others.
+    if (threads && typeof module !== 'function' && (worker || typeof document === 'undefined'))
+      module = String(absolute(module)).replace(/\.js(?=$|\?)/, '.threads.js');
     if (worker && typeof module !== 'function') instance = await WorkerInstance.start(absolute(module), options);
     else instance = await Instance.start(typeof module === 'function' ? module : await factoryAt(absolute(module)), options);
     const kiln = new Kiln(instance);
