@@ -1,5 +1,6 @@
-# kiln_web_module(NAME SOURCES a.cpp ... LINKS target ...): web/NAME.js, a module for pages (packaging/npm), web/NAME.wasm beside it,
-# and NAME.threads.js and NAME.threads.wasm for pages that are isolated, of C++ whose main() offers functions (kiln/browser/function.hpp). Where KILN_WEBGPU is on, it has the device "webgpu".
+# kiln_web_module(NAME SOURCES a.cpp ... LINKS target ...): web/NAME.js, a module for pages (packaging/npm) with web/NAME.wasm beside
+# it, and NAME.threads.js and NAME.threads.wasm for pages that are isolated; of C++ whose main() offers functions
+# (kiln/browser/function.hpp). Where KILN_WEBGPU is on, they have the device "webgpu".
 function(kiln_web_module name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   set(imports ${PROJECT_SOURCE_DIR}/kiln/browser/imports.js)
