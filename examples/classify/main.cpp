@@ -35,7 +35,7 @@ enum class Network { resnet, mobilenet, vgg, transformer };
 
 struct Run {
   Network model = Network::resnet;
-  std::string data = "mnist";  // or digits, or a directory with MNIST's files
+  std::string data = "digits";  // or mnist, or a directory with MNIST's files
   std::int64_t epochs = 1, batch = 64;
   double rate = 2e-3;
   std::uint64_t seed = 1;
@@ -91,6 +91,17 @@ void learn_with_any(const Run& run) {
   }
 }
 
+const Help kHelp{
+    R"(A small ResNet, MobileNetV2, VGG or vision transformer learns digits; its accuracy on those that it never saw.
+
+  classify [--model resnet|mobilenet|vgg|transformer] [--data mnist] [--epochs N] ...)",
+    {{"model", "the network that learns"},
+     {"data", "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn_with_any); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn_with_any, kHelp); }

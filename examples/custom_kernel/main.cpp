@@ -5,10 +5,21 @@
 //
 // Where there is no GPU, what the kernels are made of runs.
 #include "examples/custom_kernel/model.hpp"
+#include "kiln/core/config/arguments.hpp"
 
 using namespace kiln;
 
+namespace {
+constexpr std::string_view kHelp = R"(Trains a model on kernels of one's own: ./dev run custom_kernel
+
+  custom_kernel          kernels in Kiln's language, on the best device that there is
+  custom_kernel --text   the same kernels as CUDA C++, where there is an NVIDIA GPU
+
+Where there is no GPU, what the kernels are made of runs.)";
+}  // namespace
+
 int main(int count, char** words) {
+  if (kiln::printed_help(count, words, kHelp)) return 0;
   const bool as_text = count > 1 && std::string_view(words[1]) == "--text";
   const Device device = Device::best().autodiff();
   device.seed(1);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string>
 
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
@@ -91,9 +92,16 @@ double train_digits(const std::filesystem::path& directory) {
   return accuracy.value();
 }
 
+constexpr std::string_view kHelp =
+    R"(A training loop by hand, with the pieces that a Learner is made of: it may be killed at any moment, and goes on where it
+was, to the same weights; Ctrl-C ends it after the step under way.
+
+  custom_loop [DIRECTORY])";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (kiln::printed_help(argc, argv, kHelp)) return 0;
   try {
     std::printf("accuracy %.4f\n", train_digits(argc > 1 ? argv[1] : "artifacts/custom_loop"));
   } catch (const std::exception& error) {

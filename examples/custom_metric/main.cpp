@@ -68,6 +68,15 @@ void train_digits(const Run& run) {
   learner.fit(train, valid);
 }
 
+const Help kHelp{
+    R"(A metric of one's own, in a Learner: how often the model is sure of itself and wrong. It adds up over batches of any size,
+is saved with checkpoints, and is named and logged as any other.
+
+  custom_metric [--plain] [--web PORT] [--epochs N])",
+    {{"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"epochs", "how often training goes through the data"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, train_digits); }
+int main(int argc, char** argv) { return run_main(argc, argv, train_digits, kHelp); }

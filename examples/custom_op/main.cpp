@@ -1,5 +1,6 @@
 // Learns a wave from the left half of the picture and continues it to the right: ./dev run custom_op
 #include "examples/custom_op/snake.hpp"
+#include "kiln/core/config/arguments.hpp"
 
 using namespace kiln;
 
@@ -10,7 +11,13 @@ struct Wave {
   Tensor<2> forward(const Tensor<2>& x) const { return output.forward(custom(Snake{}, hidden.forward(x), frequency)); }
 };
 
-int main() {
+namespace {
+constexpr std::string_view kHelp =
+    R"(Learns a wave from the left half of the picture and continues it to the right: ./dev run custom_op)";
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (kiln::printed_help(argc, argv, kHelp)) return 0;
   const Device device = Device::best().autodiff();
   device.seed(1);
   Wave wave{.hidden = nn::LinearConfig{.in = 1, .out = 32}.init(device),

@@ -85,6 +85,13 @@ void train_digits(const Run& run) {
   learner.fit(train, valid);
 }
 
+const Help kHelp{
+    R"(A display of training of one's own: a callback that gets the Learner's events, and draws a bar for each epoch and the
+best accuracy so far. It takes the place of the dashboard and of the lines (watch, ProgressLines).
+
+  custom_renderer [--epochs N] [--width N])",
+    {{"epochs", "how often training goes through the data"}, {"width", "the width of the bars, in letters"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, train_digits); }
+int main(int argc, char** argv) { return run_main(argc, argv, train_digits, kHelp); }

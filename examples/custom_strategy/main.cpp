@@ -76,6 +76,18 @@ void train_digits(const Run& run) {
   learner.fit(train, valid);
 }
 
+const Help kHelp{
+    R"(A strategy of one's own within a Learner: how a batch becomes an update. This one is sharpness-aware minimisation
+(Foret, Kleiner, Mobahi, Neyshabur, "Sharpness-aware minimization for efficiently improving generalization", 2021):
+it climbs to the worst weights nearby, takes the gradient there, and steps from where it was. The Learner's data,
+metrics, logs and checkpoints stay as they are.
+
+  custom_strategy [--radius X] [--epochs N] ...; radius 0 is the usual step)",
+    {{"radius", "how far away the worst weights are looked for"},
+     {"epochs", "how often training goes through the data"},
+     {"rate", "the learning rate, at its highest"},
+     {"plain", "lines in place of the dashboard"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, train_digits); }
+int main(int argc, char** argv) { return run_main(argc, argv, train_digits, kHelp); }

@@ -19,6 +19,7 @@
 
 #include "kiln/collective/launched_ranks.hpp"
 #include "kiln/collective/thread_ranks.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
@@ -95,9 +96,22 @@ int own_place() {
   return 0;
 }
 
+constexpr std::string_view kHelp =
+    R"(Several processes, or threads, train one model on their shares of each batch: the numbers are those of one process with
+all of it, to rounding.
+
+  data_parallel                       one process
+  mpirun -n 2 data_parallel           two of them; Slurm's srun, or whatever else sets RANK and WORLD_SIZE, does as well
+  data_parallel --threads 2           two ranks of one process, each with a device of its own
+
+Each rank has a GPU of its own where there are as many; others share what there is.
+
+A second word is a directory for checkpoints: what was ended goes on there, on as many ranks as one likes.)";
+
 }  // namespace
 
 int main(int count, char** words) {
+  if (kiln::printed_help(count, words, kHelp)) return 0;
   try {
     const std::vector<std::string> said(words + 1, words + count);
     const bool threads = said.size() >= 2 && said[0] == "--threads";

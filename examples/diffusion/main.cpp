@@ -118,6 +118,22 @@ void learn_and_draw(const Run& run) {
         accuracy(reader, in_memory(std::move(drawn)), device), accuracy(reader, test, device));
 }
 
+const Help kHelp{
+    R"(A diffusion model learns to draw the digit that it is told; how many of them a classifier that learned from the same
+images reads as that, and a picture: a row for each digit.
+
+  diffusion [--side N] [--epochs N] [--draw.guidance X] [--picture FILE.png] ...)",
+    {{"digits", "digits that are drawn to learn from"},
+     {"side", "pixels of a side of the digits"},
+     {"model", "sizes of the network"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate, at its highest"},
+     {"untold", "the share of images whose class the model is not told"},
+     {"draw", "how digits are drawn after training: steps, and how strongly the class guides"},
+     {"seed", "decides initial weights, order and noise"},
+     {"picture", "the file that the picture is written to"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn_and_draw); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn_and_draw, kHelp); }

@@ -43,6 +43,19 @@ void learn(const Run& run) {
   print("filmed: {}/episode-0001.gif\n", run.film);
 }
 
+const Help kHelp{
+    R"(Deep Q-learning balances a pole on a cart, 500 steps at most; then it is watched over 100 episodes, one of which is filmed.
+
+  dqn [--plain] [--web PORT] [--steps N] [--agent.rate X] [--film DIRECTORY] ...)",
+    {{"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"agent", "settings of the agent (kiln/rl/agents)"},
+     {"environments", "environments that run side by side"},
+     {"steps", "steps of training"},
+     {"episodes", "episodes of the final evaluation"},
+     {"seed", "decides initial weights, order and noise"},
+     {"film", "the directory for the film"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

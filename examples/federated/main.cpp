@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "kiln/backend/remote/hosting.hpp"
+#include "kiln/core/config/arguments.hpp"
 
 using namespace kiln;
 
@@ -61,9 +62,17 @@ Weights trained(const Weights& from, const PrivateData& data) {
   return {weight, bias};
 }
 
+constexpr std::string_view kHelp =
+    R"(Federated averaging (McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data", 2017):
+each client trains on data that it shows nobody, and a server averages the weights of those that it sampled. Only weights
+travel. One client drops out in the middle; the round goes on without it.
+
+  federated [ROUNDS])";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (kiln::printed_help(argc, argv, kHelp)) return 0;
   try {
     const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
     // The server lends memory and sums; what it holds are weights. The clients here are parts of one program and share its

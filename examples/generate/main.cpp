@@ -98,6 +98,23 @@ void write(const Run& run) {
   print("\n\n{:.1f} tokens a second\n", static_cast<double>(counted - 1) / seconds.count());
 }
 
+const Help kHelp{
+    R"(A GPT-2 or a Llama goes on from a prompt, token by token with a cache, and says how many tokens that are a second.
+
+  generate --weights FOLDER [--prompt TEXT] [--tokens N] [--sampling.top_k K] ...   with config.json, weights, tokenizer.json
+  generate --weights model.gguf --tokenizer tokenizer.json
+  generate --family llama --llama.width 512 ...      weights that are drawn: nonsense, at the speed of sense)",
+    {{"family", "the architecture of weights that are drawn at random"},
+     {"weights", "a folder with config.json and weights, or a GGUF of a Llama; none: drawn at random"},
+     {"tokenizer", "the file tokenizer.json; none: that of the folder; without any, bytes go in and numbers come out"},
+     {"gpt2", "sizes of a GPT-2 that is drawn at random"},
+     {"llama", "sizes of a Llama that is drawn at random"},
+     {"bf16", "hold the weights as bfloat16, in half the memory"},
+     {"prompt", "the text that is continued"},
+     {"tokens", "tokens that are written"},
+     {"sampling", "how the next token is drawn"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, write); }
+int main(int argc, char** argv) { return run_main(argc, argv, write, kHelp); }

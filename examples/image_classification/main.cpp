@@ -5,6 +5,7 @@
 // export.py beside this file writes SqueezeNet and its labels with torchvision, where Python has it.
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <numeric>
 
 #include "kiln/core/config/arguments.hpp"
@@ -49,6 +50,12 @@ Value seen(const std::string& file, std::int64_t side, const Device& device) {
 }
 
 void classify(const Run& run) {
+  require<IoError>(std::filesystem::exists(run.model), "there is no ", run.model,
+                   ": name it by --model; where Python has torchvision, examples/image_classification/export.py writes "
+                   "one, and its labels");
+  require<IoError>(std::filesystem::exists(run.labels), "there is no ", run.labels,
+                   ": name it by --labels, or write it by examples/image_classification/export.py");
+  require<IoError>(std::filesystem::exists(run.picture), "there is no ", run.picture, ": name it by --picture");
   const onnx::Model model = onnx::load(run.model, Device::best(), {.free_batch = true});
   const std::vector<std::string> labels = lines_of(run.labels);
   const Value picture = seen(run.picture, side_of(model, run.side), model.device());
@@ -66,6 +73,21 @@ void classify(const Run& run) {
   print("{} in {:.1f} ms\n", run.picture, 1e3 * seconds);
 }
 
+const Help kHelp{
+    R"(A network of ImageNet, or any other that takes pictures, from an .onnx file says what is on one.
+
+  image_classification --model squeezenet.onnx --labels labels.txt --picture cat.jpg [--top 5]
+
+export.py beside this file writes SqueezeNet and its labels with torchvision, where Python has it.
+
+It needs a network, its labels and a picture; this writes the first two, where Python has torchvision:
+  python3 examples/image_classification/export.py)",
+    {{"model", "the network, an .onnx file"},
+     {"labels", "a text file with a line for each class"},
+     {"picture", "the PNG or JPEG file that is looked at"},
+     {"side", "pixels of a side of the square that is looked at, where the model does not say"},
+     {"top", "classes that are printed"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, classify); }
+int main(int argc, char** argv) { return run_main(argc, argv, classify, kHelp); }

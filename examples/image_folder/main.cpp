@@ -78,6 +78,26 @@ void learn(const Run& run) {
   print("right about {:.1f} % of {} pictures that were held out\n", 100 * found.find("accuracy")->value, held_out);
 }
 
+const Help kHelp{
+    R"(A small ResNet learns the classes of pictures that lie in folders, one for each class: photos/cat/1.jpg, photos/dog/2.png.
+
+  image_folder [--data photos] [--run DIRECTORY] [--plain] [--web PORT] [--side N] [--workers N] ...
+
+Without --data it draws digits and puts them into such a folder, "digits-2000", which is used again.)",
+    {{"data", "a folder of folders of PNG and JPEG files"},
+     {"run", "a directory for logs and checkpoints, in which a training that was stopped goes on"},
+     {"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"side", "pixels that pictures are brought to"},
+     {"mirror", "learn from mirrored pictures too"},
+     {"digits", "how many digits are drawn without --data"},
+     {"width", "channels of the first stage of the network"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"workers", "threads that prepare batches"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

@@ -73,6 +73,15 @@ void import_weights(const Run& run) {
   if (run.save) save(model, *run.save);
 }
 
+const Help kHelp{
+    R"(Weights that a PyTorch program has saved (train.py), in a model of Kiln: the network is written once more as a
+struct, and load() finds its tensors by name, says what does not fit, and converts nothing else. The same call reads
+safetensors and GGUF files.
+
+  import_weights [--file spirals.pt] [--save model.safetensors])",
+    {{"file", "weights that train.py has saved with PyTorch"},
+     {"save", "where the model is saved under Kiln's names"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, import_weights); }
+int main(int argc, char** argv) { return run_main(argc, argv, import_weights, kHelp); }

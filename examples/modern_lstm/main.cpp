@@ -116,6 +116,23 @@ void learn(const Run& run) {
   print("test: error {:.5f}; of the last number again: {:.5f}\n", error(valid(model), test).item<double>(), last);
 }
 
+const Help kHelp{
+    R"(An LSTM made of other layers, with what has been added to it since 1997: layer normalisation of gates and cells (Ba,
+Kiros, Hinton, 2016), a forget gate that begins open (Jozefowicz, Zaremba, Sutskever, 2015), dropout between layers,
+and a skip around each layer but the first. It learns to continue noisy sums: each number is that of the two before
+it, scaled.
+
+  modern_lstm [--steps N] [--layers N] [--hidden N] ...)",
+    {{"layers", "layers of the LSTM"},
+     {"hidden", "values in the state of a layer"},
+     {"length", "numbers in a sequence"},
+     {"batch", "items in a step"},
+     {"steps", "steps of training"},
+     {"dropout", "the share of values that is dropped between layers"},
+     {"rate", "the learning rate, at its highest"},
+     {"noise", "the noise of the sums"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

@@ -4,6 +4,7 @@
 //   named_tensor
 #include <kiln/kiln.hpp>
 
+#include "kiln/core/config/arguments.hpp"
 #include <cmath>
 
 using namespace kiln;
@@ -23,9 +24,16 @@ auto attend(const Tokens& x, const Projection& query, const Projection& key) {
   return contract<"source">(shares, x.rename<"time", "source">());
 }
 
+constexpr std::string_view kHelp =
+    R"(Attention over tensors whose dimensions have names: which dimension is which is checked by the compiler, and the
+order in which they are stored matters to nobody.
+
+  named_tensor)";
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (kiln::printed_help(argc, argv, kHelp)) return 0;
   const Device device = Device::best();
   const Tokens x(randn({2, 5, 8}, device, Key{1}));
   const Projection query(randn({8, 4, 3}, device, Key{2})), key(randn({8, 4, 3}, device, Key{3}));

@@ -76,6 +76,33 @@ void learn(const Run& run) {
   boxes::draw_found(learner.result(), loaders, run.side, run.picture);
 }
 
+const Help kHelp{
+    R"(YOLOX learns where things are on pictures, and what they are. It says COCO's mean average precision of pictures that
+were held out, and draws what it finds on them.
+
+  object_detection [--data FOLDER] [--annotations instances.json] [--model nano [--weights yolox_nano.pth]]
+                   [--run DIRECTORY] [--plain] [--web PORT] ...
+
+The folder holds pictures, and a file that says what is on them, in the form of COCO's instances.json. Without --data,
+discs, squares and triangles are drawn into such a folder, "shapes-400-96", which is used again. --weights begins with
+published weights, apart from those of the classes.)",
+    {{"data", "a folder of pictures"},
+     {"annotations", "the file in the data folder that says what is on the pictures"},
+     {"model", "nano, tiny, s, m, l or x; without, a smaller one, as `network` says"},
+     {"network", "sizes of the network where no --model is given"},
+     {"weights", "published weights to begin with"},
+     {"run", "a directory for logs and checkpoints, in which a training that was stopped goes on"},
+     {"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"pictures", "how many pictures are drawn without --data"},
+     {"side", "pixels of the square that pictures are brought to"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"workers", "threads that prepare batches"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"},
+     {"picture", "the file that the picture is written to"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

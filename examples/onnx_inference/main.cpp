@@ -2,6 +2,7 @@
 //
 //   onnx_inference [--model mnist.onnx] [--data mnist] [--batch 250]
 #include <chrono>
+#include <filesystem>
 
 #include "examples/guide/source.hpp"
 #include "kiln/core/config/arguments.hpp"
@@ -21,6 +22,8 @@ struct Run {
 };
 
 void infer(const Run& run) {
+  require<IoError>(std::filesystem::exists(run.model), "there is no ", run.model,
+                   ": name a network by --model; the example onnx-inference of Burn has such an mnist.onnx");
   const guide::Source source = guide::open_source(run.data);
   // The file was made with one image; its nodes take any number.
   const onnx::Model model = onnx::load(run.model, Device::best(), {.free_batch = true});
@@ -39,6 +42,16 @@ void infer(const Run& run) {
         source.test->size(), count / seconds);
 }
 
+const Help kHelp{
+    R"(A network from an .onnx file looks at digits that it never saw: how many it gets right, and how many a second.
+
+  onnx_inference [--model mnist.onnx] [--data mnist] [--batch 250]
+
+It needs mnist.onnx, which the example onnx-inference of Burn has; digits are drawn by --data digits.)",
+    {{"model", "the network, an .onnx file"},
+     {"data", "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files"},
+     {"batch", "pictures that are looked at together"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, infer); }
+int main(int argc, char** argv) { return run_main(argc, argv, infer, kHelp); }

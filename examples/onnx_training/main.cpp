@@ -2,6 +2,8 @@
 // a head of our own, which is trained alone first, then together with the rest. The result is an .onnx file again.
 //
 //   onnx_training [--model mnist.onnx] [--features /Relu_3_output_0] [--data mnist] [--to parity.onnx]
+#include <filesystem>
+
 #include "examples/guide/source.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/data/image_tensors.hpp"
@@ -64,6 +66,8 @@ Parity trained(Parity model, const Run& run, const guide::Source& source, const 
 }
 
 void learn(const Run& run) {
+  require<IoError>(std::filesystem::exists(run.model), "there is no ", run.model,
+                   ": name a network by --model; the example onnx-inference of Burn has such an mnist.onnx");
   const guide::Source source = guide::open_source(run.data);
   const Device device = Device::best().autodiff();
   device.seed(1);
@@ -84,6 +88,22 @@ void learn(const Run& run) {
   report(run.to, [&](const Tensor<4>& images) { return Tensor<2>(written.run({onnx::Datum(images)})[0].value()); });
 }
 
+const Help kHelp{
+    R"(A network from an .onnx file, which tells ten digits apart, learns to tell even from odd: its last layers make room for
+a head of our own, which is trained alone first, then together with the rest. The result is an .onnx file again.
+
+  onnx_training [--model mnist.onnx] [--features /Relu_3_output_0] [--data mnist] [--to parity.onnx]
+
+It needs mnist.onnx, which the example onnx-inference of Burn has; digits are drawn by --data digits.)",
+    {{"model", "the network, an .onnx file"},
+     {"features", "the value that the head reads"},
+     {"width", "how many values the features have"},
+     {"data", "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files"},
+     {"to", "the .onnx file that is written"},
+     {"steps", "steps of training"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate, at its highest"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

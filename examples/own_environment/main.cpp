@@ -45,6 +45,20 @@ void learn(const Run& run) {
   print("filmed: {}/episode-0001.gif\n", run.directory);
 }
 
+const Help kHelp{
+    R"(An environment of one's own (lander.hpp; its test is lander_test.cpp), in which PPO learns to land gently; one landing is
+filmed. The training goes on from its checkpoints where it was stopped.
+
+  own_environment [--plain] [--web PORT] [--steps N] [--directory DIRECTORY] ...)",
+    {{"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"agent", "settings of the agent (kiln/rl/agents)"},
+     {"environments", "environments that run side by side"},
+     {"steps", "steps of training"},
+     {"episodes", "episodes of the final evaluation"},
+     {"seed", "decides initial weights, order and noise"},
+     {"directory", "the directory for the checkpoints and the film"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

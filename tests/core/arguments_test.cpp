@@ -127,6 +127,37 @@ TEST(Arguments, AreListed) {
   EXPECT_FALSE(asks_for_help(0, help));
 }
 
+struct Nested {
+  int steps = 3;
+  Adam optimizer;
+};
+
+TEST(Arguments, AreExplained) {
+  const auto said = [](const Help& help) { return config::help(config::options_for<Nested>(), help); };
+  EXPECT_EQ(said({"Learns.", {{"steps", "how many steps"}, {"optimizer", "of Adam"}, {"optimizer.beta1", "memory"}}}),
+            "Learns.\n\n"
+            "  how many steps:\n    --steps INTEGER  (3)\n"
+            "  memory:\n    --optimizer.beta1 NUMBER  (0.9)\n"
+            "  of Adam:\n    --optimizer.amsgrad true|false  (false)\n"
+            "  a JSON file with any of these:\n    --config FILE\n");
+  EXPECT_EQ(said({"Learns.", {}}), "Learns.\n\n" + options_of<Nested>());
+  const auto error = [&](std::vector<Help::Meaning> meanings) {
+    try {
+      said({"Learns.", std::move(meanings)});
+    } catch (const ConfigError& wrong) { return std::string(wrong.what()); }
+    return std::string();
+  };
+  EXPECT_EQ(error({{"steps", "how many steps"}}), "ConfigError: help: nothing says what '--optimizer.beta1' means");
+  EXPECT_EQ(error({{"stepz", "how many steps"}}), "ConfigError: help: the program has no option 'stepz'");
+}
+
+TEST(Arguments, OfSwitchesMayBeAWordOfTheirOwn) {
+  EXPECT_TRUE(read({"--data=x", "--optimizer.amsgrad", "true"}).optimizer.amsgrad);
+  EXPECT_FALSE(read({"--data=x", "--shuffle", "false", "--epochs=1"}).shuffle);
+  EXPECT_EQ(error_of({"--data=x", "--shuffle", "maybe"}).find("ConfigError: command line: 'maybe' is not an option"),
+            0u);
+}
+
 struct Job {
   int steps = 3;
 };

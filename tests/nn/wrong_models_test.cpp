@@ -57,6 +57,42 @@ TEST(WrongModels, AreToldWhichParameterOfAnOperationDoesNotFit) {
             "ShapeError: matmul: [7, 2] x [7, 2]: inner dimensions 2 and 7 differ");
 }
 
+TEST(WrongModels, AreToldThatALayerWasNotDrawn) {
+  const Tensor<2> x = ones({7, 2}, cpu);
+  EXPECT_EQ(sentence_of([&] { return nn::Linear().forward(x); }),
+            "ArgumentError: linear: the layer has no weight: it was declared and not drawn (make it by "
+            "LinearConfig{...}.init(device)), or std::move() has taken it");
+  EXPECT_EQ(sentence_of([&] { return nn::LinearConfig{2, 3}.init(cpu).forward(Tensor<2>()); }),
+            "ArgumentError: linear: the input is an empty tensor: it was declared and never assigned, or std::move() "
+            "has taken it");
+}
+
+/// Calls layers of float32 with inputs of both types.
+[[noreturn]] void widen() {
+  const nn::Linear layer = nn::LinearConfig{2, 3}.init(cpu);
+  (void)layer.forward(Tensor<2>(ones({7, 2}, cpu)));
+  for (int twice = 0; twice < 2; ++twice) {
+    const auto wide = Tensor<2>::of(std::vector<double>(14), {7, 2}, cpu);
+    KILN_CHECK(layer.forward(wide).dtype() == DType::F64);
+  }
+  std::exit(0);
+}
+
+[[noreturn]] void stay_in_one_type() {
+  const nn::Linear layer = nn::LinearConfig{2, 3}.init(cpu);
+  (void)layer.forward(Tensor<2>(ones({7, 2}, cpu)));
+  (void)linear(ones({7, 2}, cpu, DType::F64), ones({3, 2}, cpu, DType::F64));
+  std::exit(0);
+}
+
+TEST(WrongModels, SayOnceThatAnInputMakesThemFloat64) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(widen(), testing::ExitedWithCode(0),
+              "^kiln: warning: linear: the input, float64 \\[7, 2\\], meets the weight, float32 \\[3, 2\\]; [^\n]*said "
+              "once.(\n  called from [^\n]*)*\n$");
+  EXPECT_EXIT(stay_in_one_type(), testing::ExitedWithCode(0), "^$");
+}
+
 TEST(WrongModels, AreToldWhyThereIsNoGradient) {
   const nn::Linear model = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);
   const nn::Linear fresh = nn::LinearConfig{.in = 2, .out = 1}.init(autodiff);

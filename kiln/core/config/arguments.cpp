@@ -57,6 +57,29 @@ bool is_below(const std::vector<Option>& options, std::string_view path) {
                      [&](const Option& o) { return o.type == "JSON" && path.starts_with(o.path + '.'); });
 }
 
+/// Whether the word behind an option is its value. A flag needs none, but may have one.
+bool takes_next(const Option* option, std::string_view word) {
+  if (option && option->is_flag) return word == "true" || word == "false";
+  return !word.starts_with("--");
+}
+
+/// The meaning of an option, or of the nearest struct that it is in; empty where nothing is said of either.
+std::string_view meaning_of(std::string_view path, const Help& said) {
+  while (true) {
+    for (const Help::Meaning& each : said.meanings)
+      if (each.option == path) return each.meaning;
+    const std::size_t dot = path.rfind('.');
+    if (dot == path.npos) return {};
+    path = path.substr(0, dot);
+  }
+}
+
+bool is_known(std::string_view name, const std::vector<Option>& options) {
+  return std::any_of(options.begin(), options.end(), [&](const Option& option) {
+    return option.path == name || option.path.starts_with(text(name, '.'));
+  });
+}
+
 [[noreturn]] void unknown(std::string_view path, const std::vector<Option>& options) {
   std::vector<std::string_view> names{"config"};
   for (const Option& option : options) names.push_back(option.path);
@@ -150,7 +173,7 @@ Json read_arguments(int argc, const char* const* argv, const std::vector<Option>
     std::string_view value;
     if (equals != argument.npos) {
       value = argument.substr(equals + 1);
-    } else if (i + 1 < argc && !std::string_view(argv[i + 1]).starts_with("--") && !(option && option->is_flag)) {
+    } else if (i + 1 < argc && takes_next(option, argv[i + 1])) {
       value = argv[++i];
     } else if (option && option->is_flag) {
       value = "true";
@@ -166,6 +189,23 @@ Json read_arguments(int argc, const char* const* argv, const std::vector<Option>
   }
   for (auto& [path, value] : changes) put(json, path, std::move(value));
   return json;
+}
+
+std::string help(const std::vector<Option>& options, const Help& said) {
+  for (const Help::Meaning& each : said.meanings)
+    require<ConfigError>(is_known(each.option, options), "help: the program has no option '", each.option, "'");
+  std::string out = said.about.empty() ? "" : text(said.about, "\n\n");
+  if (said.meanings.empty()) return out + help(options);
+  std::string_view before;
+  for (const Option& option : options) {
+    const std::string_view meaning = meaning_of(option.path, said);
+    require<ConfigError>(!meaning.empty(), "help: nothing says what '--", option.path, "' means");
+    if (meaning != before) out += text("  ", meaning, ":\n");
+    before = meaning;
+    const std::string fallback = option.fallback.empty() ? "required" : on_one_line(option.fallback);
+    out += text("    --", option.path, ' ', option.type, "  (", fallback, ")\n");
+  }
+  return out + "  a JSON file with any of these:\n    --config FILE\n";
 }
 
 std::string help(const std::vector<Option>& options) {
@@ -201,6 +241,12 @@ int guarded(FunctionRef<void()> program) {
 bool asks_for_help(int argc, const char* const* argv) {
   return std::any_of(argv + std::min(argc, 1), argv + argc,
                      [](const std::string_view argument) { return argument == "--help" || argument == "-h"; });
+}
+
+bool printed_help(int argc, const char* const* argv, std::string_view about) {
+  if (!asks_for_help(argc, argv)) return false;
+  config::print(text(about, '\n'));
+  return true;
 }
 
 }  // namespace kiln

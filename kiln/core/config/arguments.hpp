@@ -17,6 +17,15 @@
 
 namespace kiln {
 
+/// What --help says of a program.
+struct Help {
+  struct Meaning {
+    std::string_view option, meaning;  // of a struct: of all its fields that have no meaning of their own
+  };
+  std::string_view about = {};  // what the program does, what it needs and where that comes from, and how it is called
+  std::vector<Meaning> meanings = {};
+};
+
 namespace config {
 
 // A field as an option of the command line.
@@ -34,6 +43,9 @@ std::vector<Option> options_for(const Type& type, const void* defaults);
 // help() formats the options for a terminal; read_arguments() returns the defaults as JSON with the arguments' values
 // put in.
 std::string help(const std::vector<Option>& options);
+/// The same with what `said` says of the program and of its options. Throws ConfigError where it names an option that the
+/// program does not have.
+std::string help(const std::vector<Option>& options, const Help& said);
 Json read_arguments(int argc, const char* const* argv, const std::vector<Option>& options, std::string& source);
 
 void print(const std::string& text);
@@ -50,6 +62,9 @@ std::vector<Option> options_for() {
 
 /// Whether --help or -h is among the arguments.
 bool asks_for_help(int argc, const char* const* argv);
+
+/// Where help is asked for, prints `about` and returns true: for a program that takes words, and no config.
+bool printed_help(int argc, const char* const* argv, std::string_view about);
 
 /// One line for each field of T: its option, the value it takes and its default.
 template <class T>
@@ -71,13 +86,13 @@ T from_arguments(int argc, const char* const* argv) {
   });
 }
 
-/// The body of a program's main(): prints the options where help is asked for, else calls run() with the config that
-/// the arguments give. An error of either is printed as a sentence and makes the exit status 1.
+/// The body of a program's main(): prints `said` and the options where help is asked for, else calls run() with the
+/// config that the arguments give. An error of either is printed as a sentence and makes the exit status 1.
 template <class T>
-int run_main(int argc, const char* const* argv, void (*run)(T)) {
+int run_main(int argc, const char* const* argv, void (*run)(T), const Help& said = {}) {
   using Config = std::remove_cvref_t<T>;
   return config::guarded([&] {
-    if (asks_for_help(argc, argv)) config::print(options_of<Config>());
+    if (asks_for_help(argc, argv)) config::print(config::help(config::options_for<Config>(), said));
     else run(from_arguments<Config>(argc, argv));
   });
 }

@@ -82,11 +82,25 @@ CsvFile::CsvFile(FileBytes file, const CsvFormat& format) try : format_(format),
   records_ = Records(std::move(file), std::move(begins));
 } catch (...) { rethrow_as_memory_error("a CSV file"); }
 
+namespace {
+
+/// "; it has 'a', 'b', ...": the first columns.
+std::string listed(const std::vector<std::string>& columns) {
+  constexpr std::size_t kMost = 12;
+  std::string list = columns.empty() ? "; its columns have no names" : "; it has ";
+  for (std::size_t i = 0; i < std::min(columns.size(), kMost); ++i)
+    list += text(i == 0 ? "'" : ", '", shown(columns[i]), "'");
+  return columns.size() > kMost ? list + text(" and ", columns.size() - kMost, " more") : list;
+}
+
+}  // namespace
+
 std::size_t CsvFile::column(std::string_view name) const {
   const auto place = std::ranges::find(columns_, name);
   if (place != columns_.end()) return static_cast<std::size_t>(place - columns_.begin());
   const std::vector<std::string_view> names(columns_.begin(), columns_.end());
-  fail<DataError>(records_.name(), ": has no column '", shown(name), "'", did_you_mean(name, names));
+  const std::string guess = did_you_mean(name, names);
+  fail<DataError>(records_.name(), ": has no column '", shown(name), "'", guess.empty() ? listed(columns_) : guess);
 }
 
 std::vector<std::string> CsvFile::item(std::int64_t index) const {

@@ -82,7 +82,8 @@ std::string read_cell(std::string_view text, T& value) {
     const auto [end, problem] = parse_number(digits.data(), digits.data() + digits.size(), value);
     if (problem == std::errc::result_out_of_range) return "is too large or too small a number";
     if (problem == std::errc() && end == digits.data() + digits.size()) return "";
-    return std::integral<T> ? "is no whole number" : "is no number";
+    const std::string sentence = std::integral<T> ? "is no whole number" : "is no number";
+    return digits.empty() ? sentence + "; a field of type std::optional takes empty cells" : sentence;
   }
 }
 

@@ -1,12 +1,19 @@
 #include "kiln/ops/product/linear.hpp"
 
 #include "kiln/ops/check.hpp"
+#include "kiln/ops/product/wider_input.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
 
 Value linear(const Value& x, const Value& weight, const Value& bias) {
+  require<ArgumentError>(!weight.empty(),
+                         "linear: the layer has no weight: it was declared and not drawn (make it by "
+                         "LinearConfig{...}.init(device)), or std::move() has taken it");
+  require<ArgumentError>(!x.empty(),
+                         "linear: the input is an empty tensor: it was declared and never assigned, or "
+                         "std::move() has taken it");
   op::require_tensor("linear", x);
   op::require_tensor("linear", weight);
   require_of<ShapeError>({&weight}, weight.rank() == 2, "linear: the weight must be [out, in], got ", weight.shape());
@@ -15,6 +22,7 @@ Value linear(const Value& x, const Value& weight, const Value& bias) {
                          " is not the layer's input size, ", in);
   require_of<ShapeError>({&bias}, bias.empty() || bias.shape() == Shape{out}, "linear: the bias ",
                          bias.empty() ? Shape{} : bias.shape(), " does not fit the weight ", weight.shape());
+  watch_input("linear", x, weight);
   // All leading dimensions are merged, so that forward and backward are a single product each.
   Shape shape = x.shape();
   shape.pop_back();

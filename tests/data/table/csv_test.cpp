@@ -48,6 +48,8 @@ TEST(Csv, KnowsItsColumns) {
   EXPECT_EQ(file.column("age"), 1u);
   EXPECT_EQ(file.get(1), (Record{"Alan", "41"}));
   EXPECT_EQ(raised<DataError>([&] { file.column("agge"); }), "t.csv: has no column 'agge' (did you mean 'age'?)");
+  EXPECT_NE(raised<DataError>([&] { file.column("unlike"); }).find("t.csv: has no column 'unlike'; it has '"),
+            std::string::npos);
   EXPECT_EQ(raised<IndexError>([&] { file.get(2); }), "data set: item 2 of 2 does not exist");
 }
 
@@ -109,9 +111,9 @@ TEST(Csv, SaysWhichFieldIsNone) {
   EXPECT_EQ(read("a,b\n1x,2\n"), "t.csv:2: column 'a': '1x' is no whole number");
   EXPECT_EQ(read("a,b\n1.0,2\n"), "t.csv:2: column 'a': '1.0' is no whole number");
   EXPECT_EQ(read("a,b\n9999999999,2\n"), "t.csv:2: column 'a': '9999999999' is too large or too small a number");
-  EXPECT_EQ(read("a,b\n1,\n"), "t.csv:2: column 'b': '' is no number");
+  EXPECT_EQ(read("a,b\n1,\n"), "t.csv:2: column 'b': '' is no number; a field of type std::optional takes empty cells");
   EXPECT_EQ(read("a,b\n1,+-2\n"), "t.csv:2: column 'b': '+-2' is no number");
-  EXPECT_EQ(read("a,c\n1,2\n"), "t.csv: has no column 'b'");
+  EXPECT_EQ(read("a,c\n1,2\n"), "t.csv: has no column 'b'; it has 'a', 'c'");
   EXPECT_EQ(raised<DataError>([&] { csv_rows<Pair>(CsvFile(file_of("1,2,3\n"), {.header = false})); }),
             "t.csv: has 3 columns without names, not the 2 that are read from it");
   EXPECT_EQ(raised<DataError>([&] { csv_rows<Pair>(CsvFile(file_of("1,q\n"), {.header = false}))->get(0); }),
