@@ -77,23 +77,23 @@ struct TensorHistogram {
 };
 template <int D, class K>
 TensorHistogram<Int> histogram(const Tensor<D, K>& x, std::int64_t bins) {
-  const Histogram result = histogram(x.value(), bins);
+  const HistogramValues result = histogram(x.value(), bins);
   return {Typed{result.counts}, Typed{result.edges}};
 }
 template <int D, class K>
 TensorHistogram<Int> histogram(const Tensor<D, K>& x, std::int64_t bins, double low, double high) {
-  const Histogram result = histogram(x.value(), bins, low, high);
+  const HistogramValues result = histogram(x.value(), bins, low, high);
   return {Typed{result.counts}, Typed{result.edges}};
 }
 template <int D, class K>
 TensorHistogram<Int> histogram(const Tensor<D, K>& x, const Tensor<1>& edges) {
-  const Histogram result = histogram(x.value(), edges.value());
+  const HistogramValues result = histogram(x.value(), edges.value());
   return {Typed{result.counts}, Typed{result.edges}};
 }
 /// The counts, or the sums of the weights, divided by their sum and by the widths of the bins.
 template <int D, class K>
 TensorHistogram<Float> density(const Tensor<D, K>& x, const Tensor<1>& edges, const Tensor<D>& weights = {}) {
-  const Histogram result = histogram(x.value(), edges.value(), {.weights = weights.value(), .density = true});
+  const HistogramValues result = histogram(x.value(), edges.value(), {.weights = weights.value(), .density = true});
   return {Typed{result.counts}, Typed{result.edges}};
 }
 /// The counts in x's type; an empty range means the range of the elements.

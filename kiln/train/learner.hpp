@@ -215,7 +215,7 @@ class Learner final : public training::Loop {
   }
 
   training::RunEnd trial(const training::Batches& train, const training::Batches* valid, std::int64_t steps) {
-    static_assert(std::copyable<M> && std::copyable<O> && std::copyable<F>,
+    static_assert(std::copy_constructible<M> && std::copy_constructible<O> && std::copy_constructible<F>,
                   "fast_dev_run() works with copies of model, optimizer and step");
     const LearnerConfig config = trial_config(run_.config(), steps);
     Learner copy(model_, optimizer_, step_, config);

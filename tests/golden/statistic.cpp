@@ -10,7 +10,7 @@ namespace kiln::golden {
 namespace {
 
 Values both(const ValueWithIndices& result) { return {result.values, result.indices}; }
-Values both(const Histogram& result) { return {result.counts, result.edges}; }
+Values both(const HistogramValues& result) { return {result.counts, result.edges}; }
 Values all_of(const Distinct& result) { return {result.values, result.inverse, result.counts}; }
 
 const Rows kStatistics({

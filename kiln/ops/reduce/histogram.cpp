@@ -56,7 +56,7 @@ Value bincount(const Value& x, const Value& weights, std::int64_t least) {
   return add_up(cast(flat(x), DType::I64), weight_of("bincount", x, weights), size);
 }
 
-Histogram histogram(const Value& x, const Value& edges, const HistogramOptions& options) {
+HistogramValues histogram(const Value& x, const Value& edges, const HistogramOptions& options) {
   require<ShapeError>(edges.rank() == 1 && edges.numel() >= 2, "histogram: edges must be a list of two or more, got ",
                       edges);
   const std::int64_t bins = edges.numel() - 1;
@@ -75,10 +75,10 @@ Histogram histogram(const Value& x, const Value& edges, const HistogramOptions& 
   return {counts, edges};
 }
 
-Histogram histogram(const Value& x, std::int64_t bins, double low, double high, const HistogramOptions& options) {
+HistogramValues histogram(const Value& x, std::int64_t bins, double low, double high, const HistogramOptions& options) {
   return histogram(x, edges_between("histogram", x, bins, low, high), options);
 }
-Histogram histogram(const Value& x, std::int64_t bins, const HistogramOptions& options) {
+HistogramValues histogram(const Value& x, std::int64_t bins, const HistogramOptions& options) {
   return histogram(x, edges_of_range("histogram", x, bins), options);
 }
 

@@ -10,7 +10,7 @@ namespace kiln {
 /// Waits.
 Value bincount(const Value& x, const Value& weights = {}, std::int64_t least = 0);
 
-struct Histogram {
+struct HistogramValues {
   Value counts;  // [bins]: int64; or of the type of the weights, or a density
   Value edges;   // [bins + 1]
 };
@@ -20,12 +20,13 @@ struct HistogramOptions {
 };
 /// Bin i holds edges[i] <= x < edges[i + 1]; the last edge belongs to the last bin. Elements outside, and NaN, are not
 /// counted. `edges` ascend.
-Histogram histogram(const Value& x, const Value& edges, const HistogramOptions& options = {});
+HistogramValues histogram(const Value& x, const Value& edges, const HistogramOptions& options = {});
 /// Bins of equal width from `low` to `high`.
-Histogram histogram(const Value& x, std::int64_t bins, double low, double high, const HistogramOptions& options = {});
+HistogramValues histogram(const Value& x, std::int64_t bins, double low, double high,
+                          const HistogramOptions& options = {});
 /// Bins from the least element to the largest, extended by half a unit to either side where they are equal. Both must
 /// be finite, or nothing is counted.
-Histogram histogram(const Value& x, std::int64_t bins, const HistogramOptions& options = {});
+HistogramValues histogram(const Value& x, std::int64_t bins, const HistogramOptions& options = {});
 /// The counts alone, in x's type; an empty range means the range of the elements.
 Value histc(const Value& x, std::int64_t bins, double low = 0, double high = 0);
 
