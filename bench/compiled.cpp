@@ -18,7 +18,7 @@
 #include "kiln/core/file.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "models/mobilenet_v2.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/device.hpp"
-#include "kiln/vision/vision.hpp"
+#include "kiln/vision.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Dependencies between the folders of kiln/, and of models/ on it, point one way, ops stand and are emitted where
+"""Dependencies between the folders of kiln/, and of models/ on it, point one way, components include what they link, ops stand and are emitted where
 ARCHITECTURE.md says, and few sources read what changes often; prints what is otherwise."""
 import pathlib
 import re
@@ -53,6 +53,43 @@ def wrong_includes_of_models():
                 yield f"{path}:{line}: models/ does not include {target}"
 
 
+LIBRARY = re.compile(r"kiln_library\((\w+)([^)]*)\)")
+LINKS = re.compile(r"(?<!PRIVATE_)\bLINKS\s+([^)]*?)(?:\s+[A-Z][A-Z_]*\b|$)", re.DOTALL)
+
+
+def libraries():
+    """{name: (folder, names of the libraries that its users get with it)} for every library of kiln/."""
+    found = {}
+    for path in listed("kiln/*CMakeLists.txt"):
+        for name, arguments in LIBRARY.findall((ROOT / path).read_text()):
+            words = " ".join(links for links in LINKS.findall(arguments)).split()
+            found[name] = (path.parent, [word.removeprefix("kiln_") for word in words if word.startswith("kiln_")])
+    return found
+
+
+def wrong_component_headers():
+    """kiln/nn.hpp includes headers of the component nn and of those that it links, and no others."""
+    known = libraries()
+    folders = {folder for folder, _ in known.values()}
+    for header in listed("kiln/*.hpp"):
+        if len(header.parts) > 2 or header.stem in ("kiln", "version"):
+            continue
+        if header.stem not in known:
+            yield f"{header}: there is no component {header.stem}"
+            continue
+        linked, waiting = set(), [header.stem]
+        while waiting:
+            if (name := waiting.pop()) in known and name not in linked:
+                linked.add(name)
+                waiting.extend(known[name][1])
+        own = {known[name][0] for name in linked}
+        for path in sorted(reachable(header)):
+            place = next((folder for folder in path.parents if folder in folders), None)
+            if place is not None and place not in own:
+                yield f"{header} reaches {path}, whose component {header.stem} does not link: " \
+                      + " > ".join(map(str, way(header, path)))
+
+
 OP = re.compile(r"^struct (\w+) \{\n(?: *//.*\n)* *static constexpr std::string_view kName\b", re.MULTILINE)
 EMITTED = re.compile(r"\bemit(?:_all)?\((?:[\w.()]+, )?(?:op::)?([A-Z]\w*)\{")
 
@@ -104,6 +141,7 @@ def errors():
     yield from wrong_includes()
     yield from too_many_readers()
     yield from wrong_includes_of_models()
+    yield from wrong_component_headers()
     yield from wrong_places_of_ops()
     if listed(str(FACADE)) and OP_TABLE in reachable(FACADE):
         yield f"{FACADE} reaches the op table: " + " > ".join(map(str, way(FACADE, OP_TABLE)))

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bench/learner/learner.hpp"
-#include "kiln/train/train.hpp"
+#include "kiln/train.hpp"
 
 namespace bench {
 

@@ -14,7 +14,7 @@
 #include "bench/learner/learner.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/train/train.hpp"
+#include "kiln/train.hpp"
 
 namespace bench {
 

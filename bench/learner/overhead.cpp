@@ -7,7 +7,7 @@
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/loader.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/train/train.hpp"
+#include "kiln/train.hpp"
 
 namespace bench {
 namespace {

@@ -4,7 +4,7 @@
 #include "bench/suite/workload.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/nn/module.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/tensor/arithmetic.hpp"
 #include "kiln/tensor/create.hpp"
 #include "models/detection/yolox_loss.hpp"

@@ -7,7 +7,7 @@
 #include "examples/coco/pictures.hpp"
 #include "examples/coco/shapes.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/train/train.hpp"
+#include "kiln/train.hpp"
 
 namespace coco {
 

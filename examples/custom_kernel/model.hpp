@@ -2,7 +2,7 @@
 #pragma once
 #include "examples/custom_kernel/linear_gelu.hpp"
 #include "examples/custom_kernel/state_scan.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 
 /// Sequences of numbers, two of which are marked: the answer is their sum (Hochreiter and Schmidhuber, "Long short-term
 /// memory", 1997, the adding problem).

@@ -3,7 +3,7 @@
 //
 //   custom_loop [DIRECTORY]
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <cstdio>
 #include <filesystem>

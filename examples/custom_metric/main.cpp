@@ -3,7 +3,7 @@
 //
 //   custom_metric [--plain] [--web PORT] [--epochs N]; --help lists all
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 //
 //   custom_renderer [--epochs N] [--width N]; --help lists all
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <algorithm>
 #include <cstdio>

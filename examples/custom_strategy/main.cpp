@@ -5,7 +5,7 @@
 //
 //   custom_strategy [--radius X] [--epochs N] ...; radius 0 is the usual step; --help lists all
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/data/compose/kept.hpp"

@@ -9,7 +9,7 @@
 //
 // A second word is a directory for checkpoints: what was ended goes on there, on as many ranks as one likes.
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // The guide's model: two convolutions, a pool and two linear layers, which learn to read digits.
 #pragma once
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include "examples/guide/settings.hpp"
 

@@ -10,7 +10,7 @@
 #include "examples/image_folder/pictures.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/train/train.hpp"
+#include "kiln/train.hpp"
 #include "models/resnet.hpp"
 
 namespace {

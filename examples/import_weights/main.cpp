@@ -4,7 +4,7 @@
 //
 //   import_weights [--file spirals.pt] [--save model.safetensors]; --help lists all
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <cmath>
 #include <numbers>

@@ -5,7 +5,7 @@
 //
 //   modern_lstm [--steps N] [--layers N] [--hidden N] ...; --help lists all
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <vector>
 

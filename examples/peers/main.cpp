@@ -18,7 +18,7 @@
 #include "kiln/data/loader.hpp"
 #include "kiln/kiln.hpp"
 #include "kiln/net/options.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/learner.hpp"
 

@@ -15,7 +15,7 @@
 #include "examples/text_classification/learned.hpp"
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/train/train.hpp"
+#include "kiln/train.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 //
 //   two_devices [DEVICE DEVICE]      two_devices cuda cuda:1
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <cstdio>
 

@@ -13,7 +13,7 @@
 #include "kiln/picture/decode.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/text/print.hpp"
-#include "kiln/vision/vision.hpp"
+#include "kiln/vision.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kiln/core/file.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/onnx/save.hpp"
 #include "kiln/store/graph_file.hpp"
 #include "kiln/store/save.hpp"

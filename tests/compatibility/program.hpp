@@ -10,10 +10,10 @@
 
 #include "kiln/core/config/config.hpp"
 #include "kiln/data/loader.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/nn/module/average.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/optim/config.hpp"
-#include "kiln/optim/optim.hpp"
 #include "kiln/store/graph_file.hpp"
 #include "kiln/store/record.hpp"
 #include "kiln/store/save.hpp"

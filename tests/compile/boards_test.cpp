@@ -4,7 +4,7 @@
 
 #include "kiln/compile/onnx.hpp"
 #include "kiln/kiln.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/onnx/model.hpp"
 #include "tests/compile/boards.hpp"
 #include "tests/compile/quantised.hpp"

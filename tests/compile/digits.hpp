@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "kiln/data/image.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 
 namespace kiln::compile {
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/kiln.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "tests/compile/compiled.hpp"
 
 namespace kiln::compile {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kiln/core/file.hpp"
-#include "kiln/distribution/distribution.hpp"
+#include "kiln/distribution.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
 
 #include "tests/support/devices.hpp"

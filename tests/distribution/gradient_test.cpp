@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kiln/core/config/config.hpp"
-#include "kiln/distribution/distribution.hpp"
+#include "kiln/distribution.hpp"
 #include "kiln/distribution/gamma_path.hpp"
 #include "kiln/tensor/gradient.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kiln/distribution/distribution.hpp"
+#include "kiln/distribution.hpp"
 
 #include "tests/support/devices.hpp"
 

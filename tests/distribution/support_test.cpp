@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kiln/distribution/distribution.hpp"
+#include "kiln/distribution.hpp"
 #include "kiln/tensor/gradient.hpp"
 
 #include "tests/support/devices.hpp"

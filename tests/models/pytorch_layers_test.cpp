@@ -1,7 +1,7 @@
 // Layers that PyTorch names or lays out in another way, out of one of its state dicts.
 #include <gtest/gtest.h>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/store/load/pytorch_layers.hpp"
 #include "kiln/store/save.hpp"
 #include "tests/support/sentence.hpp"

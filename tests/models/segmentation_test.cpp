@@ -7,7 +7,7 @@
 #include "kiln/core/random.hpp"
 #include "kiln/data/picture/masked.hpp"
 #include "kiln/nn/gradients.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/train/metric/ratio.hpp"
 #include "kiln/vision/draw.hpp"

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "tests/support/config_checks.hpp"
 
 namespace kiln {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/nn/recurrent/conv_lstm.hpp"
 #include "kiln/tensor/assemble.hpp"
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/autodiff/checkpoint.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 
 #include "differences.hpp"
 #include "tests/support/devices.hpp"

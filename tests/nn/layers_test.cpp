@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 
 #include "sines.hpp"
 

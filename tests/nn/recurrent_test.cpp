@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/autodiff/backward.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 
 #include "sines.hpp"
 #include "tests/support/devices.hpp"

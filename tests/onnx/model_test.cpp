@@ -7,7 +7,7 @@
 
 #include "kiln/nn/gradients.hpp"
 #include "kiln/nn/module/freeze.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "tests/onnx/model_writer.hpp"
 #include "tests/support/devices.hpp"

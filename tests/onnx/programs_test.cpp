@@ -9,7 +9,7 @@
 #include "kiln/onnx/model.hpp"
 #include "kiln/ops/create/random.hpp"
 #include "kiln/ops/scope/autocast.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "tests/onnx/model_writer.hpp"
 #include "tests/support/devices.hpp"

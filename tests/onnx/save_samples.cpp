@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/ops/norm/normalization.hpp"
 #include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/view/view.hpp"

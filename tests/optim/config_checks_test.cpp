@@ -7,8 +7,8 @@
 #include "kiln/nn/adapt/adapter.hpp"
 #include "kiln/nn/linear.hpp"
 #include "kiln/nn/module/average.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/optim/config.hpp"
-#include "kiln/optim/optim.hpp"
 #include "tests/support/config_checks.hpp"
 #include "tests/support/sentence.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/config/config.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {

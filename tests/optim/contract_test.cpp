@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {

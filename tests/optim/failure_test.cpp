@@ -16,7 +16,7 @@
 #include "kiln/ops/linalg/linalg.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/spatial/pool.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/text/format.hpp"
 #include "tests/support/devices.hpp"

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kiln/nn/module/freeze.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "kiln/core/half.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 
 #include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"

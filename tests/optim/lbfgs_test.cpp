@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/optim/torch_figures.hpp"
 #include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"

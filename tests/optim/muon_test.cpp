@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 
 namespace kiln {
 namespace {

@@ -1,5 +1,5 @@
 // Optimizers against their published formulas, written out as loops in float64 over one parameter at a time.
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 
 #include <cmath>
 #include <tuple>

@@ -2,7 +2,7 @@
 // a large one in a call of its own.
 #include <gtest/gtest.h>
 
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/fusion/fused_device.hpp"
 #include "tests/optim/rows.hpp"
 

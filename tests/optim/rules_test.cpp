@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/optim/rows.hpp"
 #include "tests/support/devices.hpp"
 

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/optim/torch_figures.hpp"
 #include "tests/support/sentence.hpp"
 

@@ -1,7 +1,7 @@
 // What a browser or a microcontroller does with a model: takes the weights from a file in memory and classifies.
 #include <cstring>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/store/record.hpp"
 #include "tests/portable/expect.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/optim/rules/sgd.hpp"
 #include "tests/portable/expect.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "kiln/core/error/error_handler.hpp"
 #include "kiln/fusion/fusion.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/ops/index/embedding.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/optim/rules/sgd.hpp"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/kiln.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "tests/models/waves.hpp"
 #include "tests/support/devices.hpp"
 

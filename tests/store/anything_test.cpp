@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/nn/nn.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/nn.hpp"
+#include "kiln/optim.hpp"
 
 #include "formats/samples.hpp"
 #include "temporary.hpp"

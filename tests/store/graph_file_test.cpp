@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "kiln/core/random.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/tensor/custom_wire.hpp"

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kiln/nn/nn.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/nn.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/store/format/byte_reader.hpp"
 #include "kiln/store/save.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "kiln/data/image_tensors.hpp"
 #include "kiln/data/mnist.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/activation.hpp"
 #include "kiln/tensor/order.hpp"

@@ -8,8 +8,8 @@
 #include <cstdlib>
 
 #include "kiln/core/config/config.hpp"
-#include "kiln/nn/nn.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/nn.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/store/pytorch_optimizer.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include "kiln/backend/inspect/verify.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/data/loader.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/optim/clip.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/optim/rules/sgd.hpp"

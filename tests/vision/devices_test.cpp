@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kiln/vision/vision.hpp"
+#include "kiln/vision.hpp"
 #include "tests/vision/figures.hpp"
 
 namespace kiln::vision {

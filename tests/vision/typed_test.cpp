@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "kiln/vision/vision.hpp"
+#include "kiln/vision.hpp"
 #include "tests/vision/figures.hpp"
 
 namespace kiln::vision {

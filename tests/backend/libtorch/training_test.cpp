@@ -1,7 +1,7 @@
 // A small network trained by PyTorch's kernels: the same losses as on the processor, up to rounding.
 #include <gtest/gtest.h>
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include <cmath>
 #include <vector>

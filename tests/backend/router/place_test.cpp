@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/ops/scope/autocast.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/optim/gradients.hpp"
-#include "kiln/optim/optim.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/store/save.hpp"
 #include "kiln/tensor/create.hpp"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/data/loader.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/learner.hpp"
 #include "tests/backend/router/parts.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kiln/backend/webgpu/adapter.hpp"
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/optim/rules/sgd.hpp"
 #include "kiln/tensor/create.hpp"

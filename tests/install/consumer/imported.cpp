@@ -1,6 +1,6 @@
 // Models that the build made of .onnx files: one of two layers, and one whose every name wants to be code.
 #include <hostile.hpp>
-#include <kiln/optim/optim.hpp>
+#include <kiln/optim.hpp>
 #include <kiln/tensor/text/print.hpp>
 #include <small.hpp>
 

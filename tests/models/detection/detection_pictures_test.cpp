@@ -7,7 +7,7 @@
 #include "kiln/core/random.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/tensor/create.hpp"
 #include "kiln/train/metric/detection.hpp"
 #include "kiln/vision/draw.hpp"

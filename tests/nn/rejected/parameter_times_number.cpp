@@ -1,4 +1,4 @@
 // write p = nn::Param
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 using namespace kiln;
 void shrink(nn::Linear& layer) { layer.weight *= 0.5; }

@@ -1,5 +1,5 @@
 // may hold tensors and cannot be looked into
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 using namespace kiln;
 struct Model {
   nn::Linear* layer;

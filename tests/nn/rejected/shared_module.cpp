@@ -1,5 +1,5 @@
 // hold the module itself or a unique_ptr
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 using namespace kiln;
 struct Model {
   std::shared_ptr<nn::Linear> layer;

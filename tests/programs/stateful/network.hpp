@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "kiln/nn/nn.hpp"
+#include "kiln/nn.hpp"
 
 namespace kiln::stateful {
 

@@ -9,7 +9,7 @@
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/scope/autocast.hpp"
 #include "kiln/ops/scope/checkpointing.hpp"
-#include "kiln/optim/optim.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/store/save.hpp"
 
 namespace kiln::stateful {

@@ -1,7 +1,7 @@
 // Whatever is returned and stored nowhere else: each line that ends in "dropped" must not compile under -Werror=unused-result,
 // and no other line may fail. check.cmake counts.
 #include <kiln/kiln.hpp>
-#include <kiln/nn/nn.hpp>
+#include <kiln/nn.hpp>
 
 #include "kiln/data/compose/chosen.hpp"
 #include "kiln/data/compose/kept.hpp"
@@ -9,8 +9,8 @@
 #include "kiln/nn/adapt/adapted.hpp"
 #include "kiln/nn/module/average.hpp"
 #include "kiln/nn/norm/sync_batch_norm.hpp"
+#include "kiln/optim.hpp"
 #include "kiln/optim/lbfgs.hpp"
-#include "kiln/optim/optim.hpp"
 #include "kiln/train/learner.hpp"
 #include "kiln/train/still.hpp"
 

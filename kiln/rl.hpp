@@ -1,0 +1,17 @@
+// Includes reinforcement learning: environments, wrappers, buffers, agents and their loop.
+#pragma once
+#include "kiln/rl/agents/continuous.hpp"
+#include "kiln/rl/agents/dqn.hpp"
+#include "kiln/rl/agents/ppo.hpp"
+#include "kiln/rl/agents/sac.hpp"
+#include "kiln/rl/agents/td3.hpp"
+#include "kiln/rl/environment.hpp"
+#include "kiln/rl/environments/environments.hpp"
+#include "kiln/rl/learner.hpp"
+#include "kiln/rl/normalization.hpp"
+#include "kiln/rl/replay.hpp"
+#include "kiln/rl/rollout.hpp"
+#include "kiln/rl/space.hpp"
+#include "kiln/rl/vector_environment.hpp"
+#include "kiln/rl/watch.hpp"
+#include "kiln/rl/wrappers.hpp"

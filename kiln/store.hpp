@@ -1,0 +1,16 @@
+// Includes files of models, optimizers, captured programs and tensors, in all formats.
+#pragma once
+#include "kiln/store/format/edit.hpp"
+#include "kiln/store/format/source.hpp"
+#include "kiln/store/gguf/gguf.hpp"
+#include "kiln/store/graph_file.hpp"
+#include "kiln/store/load/options.hpp"
+#include "kiln/store/numpy/numpy.hpp"
+#include "kiln/store/pickle/pytorch.hpp"
+#include "kiln/store/pytorch_optimizer.hpp"
+#include "kiln/store/record.hpp"
+#include "kiln/store/record/object_record.hpp"
+#include "kiln/store/record/record_file.hpp"
+#include "kiln/store/safetensors/safetensors.hpp"
+#include "kiln/store/safetensors/sharded.hpp"
+#include "kiln/store/save.hpp"
