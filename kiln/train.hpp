@@ -1,5 +1,6 @@
 // All of kiln/train.
 #pragma once
+#include "kiln/train/batch_size.hpp"
 #include "kiln/train/checkpointer.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "kiln/train/evaluator.hpp"
@@ -22,6 +23,8 @@
 #include "kiln/train/metric/regression.hpp"
 #include "kiln/train/metric/retrieval.hpp"
 #include "kiln/train/metric/words.hpp"
+#include "kiln/train/predict.hpp"
 #include "kiln/train/show/dashboard.hpp"
 #include "kiln/train/show/watch.hpp"
 #include "kiln/train/show/web.hpp"
+#include "kiln/train/trial.hpp"

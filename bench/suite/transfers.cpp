@@ -78,7 +78,7 @@ std::vector<Workload> layout_workloads() {
   return {
       laid_out(
           "layout_pictures_to_float", moves(kPixels, 4 * kPixels),
-          [] { return Values{cast(uniform({32, 224, 224, 3}, 0, 255, device()), DType::U8)}; },
+          [] { return Values{cast(uniform(Shape{32, 224, 224, 3}, 0, 255, device()), DType::U8)}; },
           [](const Values& in) { return contiguous(permute(cast(in[0], DType::F32) * (1 / 255.0), {0, 3, 1, 2})); }),
       laid_out(
           "layout_relu_channels_last", moves(kChannels, kChannels),

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "kiln/core/error/called_as.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/fusion/partial_step.hpp"
 #include "kiln/ops/device.hpp"
@@ -316,6 +317,7 @@ void Fusion::run_step(Stream& stream, const PlanStep& step) {
   // A late device finds errors later, so it asks now for the called function and for the causes of its scope.
   const bool fails = may_fail(step.op);
   const CalledAs named(fails ? segment.function_of(step.last_entry) : nullptr);
+  const CalledFrom there(fails ? segment.calls_of(step.last_entry) : nullptr);
   if (fails && !failure) failure = stream.failure_of_scope(step.last_entry);
   const Values causes = fails && is_asynchronous() ? stream.causes_of(step.last_entry) : Values();
   const FailsWith scope(causes, FailsWith::ReplaceOuter());

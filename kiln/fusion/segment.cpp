@@ -190,7 +190,12 @@ bool Segment::is_cause(std::uint32_t value) const {
 std::string Segment::with_call_site(std::uint32_t entry, std::string_view sentence) const {
   const auto place = std::ranges::find(call_sites_, entry, &CallSite::entry);
   if (place == call_sites_.end()) return std::string(sentence);
-  return text(CalledAs::rename(place->function, sentence), lines_of(place->calls));
+  return text(CalledAs::rename(place->function, without_calls(sentence)), lines_of(place->calls));
+}
+
+const Trace* Segment::calls_of(std::uint32_t entry) const {
+  const auto place = std::ranges::find(call_sites_, entry, &CallSite::entry);
+  return place == call_sites_.end() ? nullptr : &place->calls;
 }
 
 const char* Segment::function_of(std::uint32_t entry) const {

@@ -76,6 +76,8 @@ class Segment {
   std::string with_call_site(std::uint32_t entry, std::string_view sentence) const;
   /// Returns the function that was called for an entry, as named by CalledAs; null for an entry that cannot fail.
   const char* function_of(std::uint32_t entry) const;
+  /// Returns the calls that led to an entry; null for an entry that cannot fail.
+  const Trace* calls_of(std::uint32_t entry) const;
   /// Appends to the key which values have handles outside the segment. Call it once, before planning.
   void close();
   void clear();

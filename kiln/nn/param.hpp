@@ -114,8 +114,11 @@ class Buffer {
   const Shape& shape() const { return tensor_.shape(); }
   void set(const Value& value) const {
     const Tensor<D, K> last = get();
-    if (state_of(last.value()) == Backend::State::Arrived) before_.clear();
     before_.push_back(last);
+    // What is older than a value that has arrived will not be asked for any more.
+    std::size_t first = before_.size() - 1;
+    while (first > 0 && state_of(before_[first].value()) != Backend::State::Arrived) --first;
+    before_.erase(before_.begin(), before_.begin() + static_cast<std::ptrdiff_t>(first));
     tensor_ = Tensor<D, K>(value.detach());
   }
   void set(const Tensor<D, K>& tensor) const { set(tensor.value()); }

@@ -5,6 +5,7 @@
 #include "kiln/ops/expand.hpp"
 #include "kiln/ops/precision.hpp"
 #include "kiln/ops/record.hpp"
+#include "kiln/ops/scope/result_scope.hpp"
 #include "kiln/ops/scope/scope.hpp"
 
 namespace kiln {
@@ -80,6 +81,7 @@ Value run_one(const Device& device, const op::Op& op, Inputs in) {
   KILN_CHECK(descs.size() == 1);
   Value out;
   execute(device, op, in, descs, {&out, 1});
+  ResultScope::note(in, {&out, 1});
   return out;
 }
 
@@ -87,6 +89,7 @@ Values run_all(const Device& device, const op::Op& op, Inputs in) {
   const Descs descs = results_of(op, in);
   Values out(static_cast<std::size_t>(descs.size()));
   execute(device, op, in, descs, out);
+  ResultScope::note(in, out);
   return out;
 }
 

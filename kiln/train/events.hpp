@@ -18,17 +18,19 @@
 #include <vector>
 
 #include "kiln/ops/device.hpp"
+#include "kiln/train/figure.hpp"
 #include "kiln/train/interrupter.hpp"
 
 namespace kiln {
 
 /// A number with a name, or words, which a metric may say instead: the value is then NaN. If it could not be measured,
-/// `problem` says why and the value is NaN.
+/// `problem` says why and the value is NaN. A metric with a matrix(), such as ConfusionMatrix, gives it beside its number.
 struct Reading {
   std::string name;
   double value = 0;
   std::string problem = {};
   std::optional<std::string> words = {};
+  std::optional<Matrix> matrix = {};
 };
 
 namespace training {
@@ -88,6 +90,19 @@ void require_measured(std::string_view who, const Begin& begin, std::string_view
 struct EpochEnd {
   Position at{};
 };
+/// The values of a parameter, "weights/conv1.bias", or of its gradient, "gradients/conv1.bias"; see
+/// Learner::histograms().
+struct Distribution {
+  Position at{};
+  std::string name;
+  Histogram histogram{};
+};
+/// What a function draws of the model; see Learner::pictures().
+struct Drawing {
+  Position at{};
+  std::string name;
+  PngPicture picture{};
+};
 struct Saved {
   Position at{};
   std::string path;
@@ -103,7 +118,7 @@ struct RunEnd {
 using Note [[deprecated("training::Note is now Message")]] = Message;
 using Ending [[deprecated("training::Ending is now RunEnd")]] = RunEnd;
 
-using Event = std::variant<Begin, Step, Evaluation, EpochEnd, Saved, Message, RunEnd>;
+using Event = std::variant<Begin, Step, Evaluation, EpochEnd, Saved, Message, RunEnd, Distribution, Drawing>;
 
 /// Does the callback receive such events, alone or with the interrupter?
 template <class Callback, class E>

@@ -32,6 +32,7 @@
 #include <utility>
 
 #include "kiln/train/loop.hpp"
+#include "kiln/train/predict.hpp"
 #include "kiln/train/still.hpp"
 
 namespace kiln {
@@ -135,6 +136,23 @@ class Learner final : public training::Loop {
     return *this;
   }
 
+  /// Histograms of parameters and of their gradients, for logs and displays. The Learner then waits for each loss before
+  /// it takes the next step. Throws ArgumentError for an invalid configuration, one that selects no parameter, or a step
+  /// that is written by hand.
+  Learner& histograms(const HistogramConfig& config = {}) {
+    keep_histograms(config);
+    return *this;
+  }
+  /// A picture for logs and displays: draw(model), an Image or a Picture, is called with the model for inference after
+  /// each evaluation of `fit(train, valid)`, or after each epoch of `fit(train)`. Throws ArgumentError if the name is
+  /// taken.
+  template <class Draw>
+  requires std::invocable<Draw&, const M&> Learner& pictures(const std::string& name, Draw draw) {
+    keep_pictures(name,
+                  [this, draw = std::move(draw)]() mutable { return png_of(draw(std::as_const(*this).result())); });
+    return *this;
+  }
+
   /// Saves checkpoints to `directory` by these rules, and at the end. fit() continues from the newest checkpoint there,
   /// to the same bits as a run that was never interrupted, or, unless `resume`, begins a new run. fit() throws
   /// ConfigError if the directory belongs to another configuration (`configuration` is the user's own), and, with
@@ -157,6 +175,26 @@ class Learner final : public training::Loop {
     return Loop::fit(training::batches_of<Batch>(train), nullptr);
   }
 
+  /// Tries a program in seconds: takes `steps` steps and measures as many batches of `valid`, with copies of model,
+  /// optimizer and metrics, so that this Learner stays as it is. Callbacks are not called and nothing is saved. Errors
+  /// of steps and metrics are passed on.
+  template <class Train, class Valid>
+  requires(!std::integral<std::remove_cvref_t<Valid>>)
+  training::RunEnd fast_dev_run(Train&& train, Valid&& valid, std::int64_t steps = 1) {
+    const training::Batches measured = training::first_of(training::batches_of<Batch>(valid), steps);
+    return trial(training::batches_of<Batch>(train), &measured, steps);
+  }
+  template <class Train>
+  training::RunEnd fast_dev_run(Train&& train, std::int64_t steps = 1) {
+    return trial(training::batches_of<Batch>(train), nullptr, steps);
+  }
+
+  /// What f(model, batch) gives for each batch, with result(): see kiln::predict().
+  template <class G, class Data>
+  auto predict(G f, Data&& data) const {
+    return kiln::predict(result(), std::move(f), data);
+  }
+
   const M& model() const { return model_; }
   /// The model for inference: the average, if there is one, in Mode::Valid. If ranks share the state of an optimizer
   /// that averages (ScheduleFreeAdamW), all ranks call it together.
@@ -174,6 +212,16 @@ class Learner final : public training::Loop {
     }
     if constexpr (requires { optimizer_.averaged(model_); }) return optimizer_.averaged(model_);
     else return model_;
+  }
+
+  training::RunEnd trial(const training::Batches& train, const training::Batches* valid, std::int64_t steps) {
+    static_assert(std::copyable<M> && std::copyable<O> && std::copyable<F>,
+                  "fast_dev_run() works with copies of model, optimizer and step");
+    const LearnerConfig config = trial_config(run_.config(), steps);
+    Learner copy(model_, optimizer_, step_, config);
+    copy.try_out(*this);
+    copy.valid_step_ = valid_step_;
+    return copy.Loop::fit(training::first_of(train, steps * config.accumulate), valid);
   }
 
   nn::ModuleRef model_ref() override { return model_; }

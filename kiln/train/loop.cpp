@@ -98,6 +98,41 @@ void Loop::keep_checkpoints(const std::filesystem::path& directory, const Checkp
   record_optimizer(checkpoints_.objects());
 }
 
+void Loop::keep_histograms(const HistogramConfig& config) {
+  config.check();
+  require<ArgumentError>(
+      !by_hand_, "histograms: a step that is written by hand keeps its gradients to itself: make histograms there");
+  (void)selected_params(model_ref(), config.which);  // selects some
+  histograms_ = config;
+}
+
+void Loop::keep_pictures(std::string name, std::function<PngPicture()> draw) {
+  for (const auto& [other, drawn] : pictures_)
+    require<ArgumentError>(other != name, "training: there are two pictures called '", name, '\'');
+  pictures_.emplace_back(std::move(name), std::move(draw));
+}
+
+void Loop::draw_pictures() {
+  if (!team_.leads()) return;
+  const NoGrad pause;
+  for (const auto& [name, draw] : pictures_) run_.notify(Drawing{run_.at, name, draw()});
+}
+
+LearnerConfig Loop::trial_config(LearnerConfig config, std::int64_t steps) {
+  require<ArgumentError>(steps >= 1, "fast_dev_run: ", steps, " steps; it takes at least one");
+  config.epochs = config.validate_every = std::nullopt;
+  config.seconds = std::nullopt;
+  config.steps = config.validate_every = steps;
+  return config;
+}
+
+void Loop::try_out(const Loop& other) {
+  rates_ = other.rates_;
+  train_metrics_ = other.train_metrics_.fresh();
+  valid_metrics_ = other.valid_metrics_.fresh();
+  optional_state_.average = other.optional_state_.average;
+}
+
 RunEnd Loop::fit(const Batches& train, const Batches* valid) {
   try {
     return train_on(train, valid);
@@ -281,8 +316,12 @@ void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates)
   if (shards_ ? batches == 0 : grads.by_path.empty()) return;
   const auto everywhere = [&](bool here) { return shards_ ? team_.everywhere(here) : here; };
   if (optional_state_.scaler && !optional_state_.scaler->unscale(grads, everywhere)) grads = {};
-  else if (shards_) shards_->step(rates, model_ref(), grads);
-  else update(rates, grads);
+  else {
+    if (histograms_ && team_.leads() && run_.at.step % histograms_->every == 0)
+      report_distributions(*histograms_, run_, model_ref(), grads);
+    if (shards_) shards_->step(rates, model_ref(), grads);
+    else update(rates, grads);
+  }
   if (optional_state_.average) optional_state_.average->update(model_ref());
 }
 
@@ -317,6 +356,7 @@ void Loop::step_ended(const Batches& train, const Batches* valid) {
     if (const Reading& loss = evaluation.readings.at(0); loss.problem.empty() && !std::isfinite(loss.value))
       run_.report_not_finite(text("the loss of validation is ", loss.value));
   }
+  if (validates || (ended && !valid)) draw_pictures();
   if (ended) {
     team_.require_same_weights(model_ref());
     train_metrics_.clear();

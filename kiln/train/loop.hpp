@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "kiln/train/callbacks.hpp"
 #include "kiln/train/checkpoints.hpp"
 #include "kiln/train/facts.hpp"
+#include "kiln/train/histograms.hpp"
 #include "kiln/train/steps.hpp"
 #include "kiln/train/team.hpp"
 
@@ -61,6 +63,12 @@ class Loop {
   void set_plateau(const ReduceOnPlateauConfig& config, MetricName name);
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                         Json configuration);
+  void keep_histograms(const HistogramConfig& config);
+  /// After each evaluation, and at the ends of epochs without one.
+  void keep_pictures(std::string name, std::function<PngPicture()> draw);
+  /// Makes this a trial of `steps` steps of another loop, whose rates and metrics it takes.
+  void try_out(const Loop& other);
+  static LearnerConfig trial_config(LearnerConfig config, std::int64_t steps);
   /// Sets a fact that a resumed training run compares; it replaces an earlier one of this name.
   void set_fact(std::string_view name, Json fact);
   RunEnd fit(const Batches& train, const Batches* valid);
@@ -147,11 +155,14 @@ class Loop {
   /// Reports weights that are not finite, once a step.
   void check_weights();
   void save(const Batches& train);
+  void draw_pictures();
 
   bool by_hand_;
   Callbacks callbacks_;
   std::function<Rates(const Position&)> rates_;
   RunFacts facts_;
+  std::optional<HistogramConfig> histograms_;
+  std::vector<std::pair<std::string, std::function<PngPicture()>>> pictures_;
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the current step, on all ranks
   std::int64_t checked_step_ = -1;                          // the step whose weights were checked last

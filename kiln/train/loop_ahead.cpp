@@ -11,7 +11,8 @@ std::size_t Loop::most_ahead(const Batches& train) {
   constexpr std::int64_t kMostSteps = 16, kMostBytes = std::int64_t{256} << 20, kBytesEach = 12;  // of Adam's state
   const LearnerConfig& config = run_.config();
   const bool simple = !by_hand_ && !team_.several() && config.accumulate == 1 && config.not_finite != NotFinite::Skip &&
-                      !optional_state_.scaler && !optional_state_.average && !train.place && can_keep_states();
+                      !optional_state_.scaler && !optional_state_.average && !train.place && !histograms_ &&
+                      can_keep_states();
   if (!simple) return 0;
   const std::int64_t bytes = std::max<std::int64_t>(kBytesEach * num_params(model_ref()), 1);
   return static_cast<std::size_t>(std::min(kMostSteps, kMostBytes / bytes));

@@ -37,6 +37,14 @@ std::vector<std::string> MetricList::text_names() const {
   return names;
 }
 
+MetricList MetricList::fresh() const {
+  MetricList made;
+  for (const NamedMetric& entry : entries_)
+    made.entries_.push_back(
+        {entry.name, entry.type, entry.type->fresh(entry.metric.get()), entry.takes_copies, entry.feed});
+  return made;
+}
+
 void MetricList::clear() {
   loss_ = {};
   for (const NamedMetric& entry : entries_) entry.type->clear(entry.metric.get());

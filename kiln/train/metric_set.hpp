@@ -39,6 +39,7 @@ struct MetricType {
   void (*measure)(const void* metric, Reading& reading);  // throws what the metric's value() throws
   bool is_text;
   void (*clear)(void* metric);
+  std::shared_ptr<void> (*fresh)(const void* metric);  // another one with the same options and empty states
   void (*begin)(void* metric);
   void (*record)(void* metric, RecordedObjects& objects, const std::string& path);
   /// Merges the states of a metric of other data, which are stored under `path`.
@@ -51,9 +52,14 @@ const MetricType& metric_type() {
       [](const void* metric, Reading& reading) {
         if constexpr (TextMetric<M>) reading.words = static_cast<const M*>(metric)->value();
         else reading.value = static_cast<double>(static_cast<const M*>(metric)->value());
+        if constexpr (requires(const M& m) { Matrix(m.matrix()); })
+          reading.matrix = static_cast<const M*>(metric)->matrix();
       },
       TextMetric<M>,
       [](void* metric) { *static_cast<M*>(metric) = metric::fresh(std::move(*static_cast<M*>(metric))); },
+      [](const void* metric) -> std::shared_ptr<void> {
+        return std::make_shared<M>(metric::fresh(*static_cast<const M*>(metric)));
+      },
       [](void* metric) {
         if constexpr (requires(M& m) { m.begin(); }) static_cast<M*>(metric)->begin();
       },
@@ -89,6 +95,8 @@ class MetricList {
   bool take_copies() const;
   /// The names of the metrics whose values are words.
   std::vector<std::string> text_names() const;
+  /// The same metrics, which have measured nothing and share no state with these.
+  MetricList fresh() const;
   /// Resets all metrics.
   void clear();
   /// Measurement begins: starts the clocks.

@@ -1,5 +1,6 @@
 #include "kiln/train/steps.hpp"
 
+#include <algorithm>
 #include <deque>
 
 #include "kiln/ops/read.hpp"
@@ -39,6 +40,17 @@ void AwaitedOutcome::wait() {
 }
 
 void AwaitedOutcome::add_to(MetricList& metrics) const { metrics.update(outcome_.output.get(), loss_, outcome_.items); }
+
+Batches first_of(Batches all, std::int64_t count) {
+  Batches first = all;
+  first.size = [size = all.size, count](std::int64_t epoch) { return std::min(size(epoch), count); };
+  first.each = [each = std::move(all.each), count](std::int64_t epoch, std::int64_t from,
+                                                   FunctionRef<bool(void*, bool)> f) {
+    std::int64_t left = count - from;
+    if (left > 0) each(epoch, from, [&](void* batch, bool owned) { return f(batch, owned) && --left > 0; });
+  };
+  return first;
+}
 
 void measure(FunctionRef<Outcome(void* batch, bool owned)> step, const Batches& data, MetricList& metrics) {
   constexpr std::size_t kMostAwaited = 16;

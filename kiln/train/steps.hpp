@@ -106,6 +106,9 @@ Batches batches_of(Data& data) {
   return batches;
 }
 
+/// The first `count` batches of each epoch.
+Batches first_of(Batches all, std::int64_t count);
+
 /// Releases the graph of a tensor that only metrics will read: it holds all activations, which would be kept until the
 /// step is over.
 template <class Output>

@@ -78,6 +78,8 @@ export interface StartOptions {
   module?: string | URL | ((options: object) => Promise<object>);
   /** In a worker of its own (in a page: the default), or in this thread. */
   worker?: boolean;
+  /** With threads: NAME.threads.js beside NAME.js. The default is whether the page is cross-origin isolated; others cannot have them. */
+  threads?: boolean;
   /** "cpu" or "webgpu". */
   device?: string;
   /** Further options of Emscripten's module. */
@@ -99,8 +101,9 @@ export type Source = string | URL | Response | Blob | ArrayBuffer | TypedArray;
 
 export class Kiln {
   static start(options?: StartOptions): Promise<Kiln>;
-  static load(source: Source, options?: LoadOptions & {start?: StartOptions}): Promise<Model & Tensors>;
-  load(source: Source, options?: LoadOptions): Promise<Model & Tensors>;
+  /** `Kiln.load<Tensors>(...)` for a safetensors file without a program. */
+  static load<Loaded extends Model | Tensors = Model>(source: Source, options?: LoadOptions & {start?: StartOptions}): Promise<Loaded>;
+  load<Loaded extends Model | Tensors = Model>(source: Source, options?: LoadOptions): Promise<Loaded>;
   tensor(data: TypedArray | number[], shape?: number[], dtype?: DType | null): Promise<Tensor>;
   call<Result = unknown>(name: string, ...args: unknown[]): Promise<Result>;
   readonly functions: {[name: string]: (...args: any[]) => Promise<any>};

@@ -96,9 +96,12 @@ export class Kiln {
   }
 
   /** Starts a module: in a worker of its own, where the page is never held up, or in this thread. */
-  static async start({module = new URL('./dist/kiln.js', import.meta.url), worker = typeof document !== 'undefined', device,
-                      options} = {}) {
+  static async start({module = new URL('./dist/kiln.js', import.meta.url), worker = typeof document !== 'undefined',
+                      threads = Boolean(globalThis.crossOriginIsolated), device, options} = {}) {
     let instance;
+    // The module with threads lies beside the other. On a page's own thread calls must not wait for others.
+    if (threads && typeof module !== 'function' && (worker || typeof document === 'undefined'))
+      module = String(absolute(module)).replace(/\.js(?=$|\?)/, '.threads.js');
     if (worker && typeof module !== 'function') instance = await WorkerInstance.start(absolute(module), options);
     else instance = await Instance.start(typeof module === 'function' ? module : await factoryAt(absolute(module)), options);
     const kiln = new Kiln(instance);
@@ -145,7 +148,15 @@ export class Kiln {
   async call(name, ...args) {
     const callbacks = [];
     const items = args.map(arg => this.#lowered(arg, callbacks));
-    const onCallback = (number, item) => callbacks[number](this.#raised(item));
+    const onCallback = (number, item) => {
+      const argument = this.#raised(item);
+      try {
+        return callbacks[number](argument);
+      } catch (error) {
+        disposeAll(argument);
+        throw error;
+      }
+    };
     return this.#raised(await this.#instance.call(name, items, {onCallback}));
   }
 
@@ -200,6 +211,12 @@ export class Kiln {
     if (item instanceof Map) return Object.fromEntries([...item].map(([name, inner]) => [name, this.#raised(inner)]));
     return item.$ === 'tensor' ? new Tensor(this, item) : new KilnObject(this, item);
   }
+}
+
+/** Disposes all tensors and objects in a value. */
+function disposeAll(value) {
+  if (value instanceof Held) value.dispose();
+  else if (value !== null && typeof value === 'object' && !ArrayBuffer.isView(value)) Object.values(value).forEach(disposeAll);
 }
 
 let shared = null;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kiln/core/error/error.hpp"
 #include "kiln/core/text.hpp"
 
 namespace {
@@ -38,6 +39,60 @@ TEST(Trace, LeavesOutWhatIsKilnsAndWhatComesBeforeMain) {
   const std::string lines = lines_of(Layer().forward());
   EXPECT_EQ(lines.find("kiln::"), std::string::npos) << lines;
   EXPECT_EQ(lines.find("__libc_start"), std::string::npos) << lines;
+}
+
+namespace {
+
+/// The lines of calls in the error of `call`.
+template <class F>
+std::string calls_in_error_of(F call) {
+  try {
+    call();
+  } catch (const kiln::Error& error) {
+    const std::string_view message = error.message();
+    return std::string(message.substr(kiln::without_calls(message).size()));
+  }
+  return "no error";
+}
+
+int line_of_mistake = 0;
+
+}  // namespace
+
+[[gnu::noinline]] void mistake() { line_of_mistake = __LINE__, kiln::fail<kiln::ShapeError>("matmul: 3 and 4 differ"); }
+
+TEST(Trace, StandsInErrorsOfCalls) {
+  const std::string lines = calls_in_error_of([] { mistake(); });
+#ifdef KILN_TRACE_HAS_LINES
+  EXPECT_TRUE(lines.starts_with(kiln::text("\n  called from trace_test.cpp:", line_of_mistake, " mistake"))) << lines;
+  EXPECT_EQ(lines.find("kiln::fail"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("gtest.cc"), std::string::npos) << lines;
+#else
+  EXPECT_EQ(lines, "");
+#endif
+}
+
+TEST(Trace, StandsNotInErrorsOfFilesAndMemory) {
+  EXPECT_EQ(calls_in_error_of([] { kiln::fail<kiln::DataError>("x"); }), "");
+  EXPECT_EQ(calls_in_error_of([] { kiln::fail<kiln::IoError>("x"); }), "");
+  EXPECT_EQ(calls_in_error_of([] { kiln::fail<kiln::MemoryError>("x"); }), "");
+}
+
+TEST(Trace, OfAnEarlierCallStandsInErrorsOfItsLateWork) {
+  const kiln::Trace earlier = Layer().forward();
+  const std::string lines = calls_in_error_of([&] {
+    const kiln::CalledFrom there(&earlier);
+    EXPECT_EQ(kiln::CalledFrom::calls().depth, earlier.depth);
+    mistake();
+  });
+  EXPECT_EQ(lines, lines_of(earlier));
+  EXPECT_EQ(calls_in_error_of([&] {
+              const kiln::CalledFrom there(&earlier), nowhere(nullptr);
+              mistake();
+            }),
+            "");
+  EXPECT_EQ(calls_in_error_of([] { kiln::fail<kiln::ShapeError>("a\n  called from main.cpp:1 main"); }),
+            "\n  called from main.cpp:1 main");
 }
 
 TEST(Trace, OfNothingIsEmpty) { EXPECT_EQ(lines_of(kiln::Trace()), ""); }

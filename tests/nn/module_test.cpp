@@ -10,6 +10,7 @@
 
 #include "sines.hpp"
 #include "tests/support/devices.hpp"
+#include "tests/support/forwarding.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln {
@@ -80,6 +81,31 @@ TEST(Module, MapsParametersToNewOnesWithTheirRanks) {
   EXPECT_EQ(model.norm->weight.to_vector(), (std::vector<float>{1, 1, 1}));
   EXPECT_EQ(doubled.input.weight.to_vector(), model.input.weight.to_vector());
   EXPECT_THROW(map_params(model, [](const auto&, const Value& v) { return unsqueeze(v, 0); }), ShapeError);
+}
+
+/// A device on which the newest values have not arrived yet; a value is its number.
+class Lagging final : public test::Forwarding {
+ public:
+  State state(const Value& value) const override {
+    return value.data().to_vector<float>()[0] + 3 > static_cast<float>(newest) ? State::Waiting : State::Arrived;
+  }
+  int newest = 0;
+};
+
+TEST(Buffer, KeepsNoMoreValuesThanHaveNotArrived) {
+  const auto backend = make_ref<Lagging>();
+  const Device device(backend);
+  constexpr std::int64_t kCount = 100'000;
+  nn::Buffer<1> buffer(Tensor<1>::full({kCount}, 0, device));
+  const std::int64_t before = device.memory().in_use;
+  for (int i = 1; i <= 50; ++i) {
+    backend->newest = i;
+    const auto next = Tensor<1>::full({kCount}, i, device);
+    (void)next.value().data();
+    buffer.set(next);
+  }
+  EXPECT_EQ(buffer.get().to_vector<float>()[0], 50);
+  EXPECT_LE(device.memory().in_use - before, 6 * 4 * kCount);
 }
 
 TEST(Module, VisitsBuffersApartFromParameters) {

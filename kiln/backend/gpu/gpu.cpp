@@ -13,8 +13,10 @@
 #include "kiln/backend/gpu/results.hpp"
 #include "kiln/backend/gpu/tune/parts.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/setting/setting.hpp"
 #include "kiln/ops/expand.hpp"
+#include "kiln/ops/failure.hpp"
 #include "kiln/ops/precision.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 
@@ -395,7 +397,15 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
     for (const Ref<DataCheck>& each : checks_)
       if (each->requester() == Requester::current()) before.push_back(each);
   }
-  const auto check = make_ref<DataCheck>(cell, std::move(tell), std::move(before));
+  // The error is made when the cell has been read, by whoever reads a result.
+  auto tell_calls = [tell = std::move(tell), calls = CalledFrom::calls()](std::int64_t found) {
+    try {
+      std::rethrow_exception(tell(found));
+    } catch (const Error& error) {
+      return attempt([&] { raise(error.kind(), text(without_calls(error.message()), lines_of(calls))); })->error;
+    } catch (...) { return std::current_exception(); }
+  };
+  const auto check = make_ref<DataCheck>(cell, std::move(tell_calls), std::move(before));
   for (Value& value : call.out) {
     auto& memory = static_cast<Memory&>(*value.node()->storage);
     std::vector<Ref<DataCheck>> checks;

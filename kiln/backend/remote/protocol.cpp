@@ -4,6 +4,7 @@
 #include <limits>
 #include <new>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
@@ -21,7 +22,7 @@ Refusal told(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const Error& known) {
-    return {known.kind(), std::string(known.message()), {}};
+    return {known.kind(), std::string(without_calls(known.message())), {}};  // the server's calls tell a client nothing
   } catch (const std::bad_alloc&) {
     return {ErrorKind::Memory, "the server's memory does not suffice", {}};
   } catch (const std::exception& other) { return {ErrorKind::Device, other.what(), {}}; } catch (...) {

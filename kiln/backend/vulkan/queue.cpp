@@ -28,8 +28,7 @@ constexpr VkAccessFlags kWrites = VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFE
 
 }  // namespace
 
-Queue::Queue(Ref<Context> context)
-    : context_(std::move(context)), logs_(is_logged("vulkan")), orders_(is_set("KILN_VULKAN_ORDER", true)) {}
+Queue::Queue(Ref<Context> context) : context_(std::move(context)), logs_(is_logged("vulkan")) {}
 
 Queue::~Queue() {
   settle();
@@ -110,7 +109,7 @@ void Queue::barrier(VkPipelineStageFlags to_stage, VkAccessFlags to) {
 Queue::Batch& Queue::command(const Accesses& accesses) {
   if (open_ && open_->recorded >= kMostRecorded) flush_locked();
   Batch& batch = open();
-  if (!orders_ || order_.waits(accesses)) {
+  if (order_.waits(accesses)) {
     barrier(kStages, kAccesses);
     ++batch.barriers;
   }

@@ -65,7 +65,7 @@ class Queue : public RefCounted {
   void flush_locked();
 
   const Ref<Context> context_;
-  const bool logs_, orders_;
+  const bool logs_;
   std::mutex mutex_;
   Order order_;
   std::optional<Batch> open_;

@@ -6,6 +6,7 @@
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/trace.hpp"
 
 namespace kiln {
 namespace {
@@ -42,7 +43,14 @@ std::string ErrorContext::complete(ErrorKind kind, std::string sentence) {
   ErrorContext* const innermost = std::exchange(context, nullptr);  // an error inside `describe` is not described again
   for (const ErrorContext* scope = innermost; scope; scope = scope->outer_) scope->describe_(kind, sentence);
   context = innermost;
-  return escaped(sentence, true);  // a file or a path may have named something
+  sentence = escaped(sentence, true);  // a file or a path may have named something
+  const bool has_calls = without_calls(sentence).size() != sentence.size();
+  if ((about_operands || kind == ErrorKind::Autodiff) && !has_calls) sentence += detail::lines_of_error();
+  return sentence;
+}
+
+std::string_view without_calls(std::string_view sentence) {
+  return sentence.substr(0, sentence.find("\n  called from "));
 }
 
 std::string_view name(ErrorKind kind) {

@@ -5,7 +5,9 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kiln/core/text.hpp"
@@ -17,8 +19,9 @@ using detail::Frame;
 
 /// Whether the file is one of Kiln's sources, in whatever directory they are.
 bool is_source(std::string_view file) {
-  for (const auto folder : {"core", "ops", "wire", "autodiff", "fusion", "backend", "tensor", "nn", "optim", "data",
-                            "onnx", "store", "train"})
+  for (const auto folder : {"core",    "ops",        "wire",   "net",   "picture",      "autodiff", "fusion",
+                            "backend", "collective", "tensor", "nn",    "distribution", "vision",   "optim",
+                            "data",    "onnx",       "store",  "train", "compile",      "browser",  "rl"})
     if (file.find(text("kiln/", folder, '/')) != file.npos) return true;
   return false;
 }
@@ -77,7 +80,48 @@ std::string line_of(const Frame& frame) {
   return text("\n  called from ", frame.file.substr(frame.file.rfind('/') + 1), ':', frame.line, ' ', name);
 }
 
+/// The frames of return addresses, innermost first.
+std::vector<Frame> frames_of(std::span<void* const> calls) {
+  std::vector<Frame> frames;
+  for (void* const next : calls) {
+    // The address is that of the next instruction, which may belong to another line or function.
+    void* const call = static_cast<char*>(next) - 1;
+    detail::read_frames(
+        call, [](void* list, Frame frame) { static_cast<std::vector<Frame>*>(list)->push_back(std::move(frame)); },
+        &frames);
+  }
+  return frames;
+}
+
+// The innermost CalledFrom of the thread.
+thread_local const Trace* told_calls = nullptr;
+thread_local bool is_told = false;
+
 }  // namespace
+
+CalledFrom::CalledFrom(const Trace* calls)
+    : before_calls_(std::exchange(told_calls, calls)), before_is_set_(std::exchange(is_told, true)) {}
+CalledFrom::~CalledFrom() {
+  told_calls = before_calls_;
+  is_told = before_is_set_;
+}
+Trace CalledFrom::calls() { return !is_told ? Trace::here() : told_calls ? *told_calls : Trace(); }
+
+std::string detail::lines_of_error() {
+  if (is_told) return told_calls ? lines_of(*told_calls) : std::string();
+  constexpr std::size_t kMost = 100, kLines = 12;  // a model of many layers calls deeply before an operation is reached
+  std::array<void*, kMost> calls;
+  const auto depth = static_cast<std::size_t>(backtrace(calls.data(), kMost));
+  std::string lines;
+  std::size_t count = 0;
+  for (const Frame& frame : frames_of({calls.data(), depth})) {
+    if (is_start(frame) || count == kLines) break;
+    if (frame.file.empty() || is_inner(frame)) continue;
+    lines += line_of(frame);
+    ++count;
+  }
+  return lines;
+}
 
 Trace Trace::here() {
   Trace trace;
@@ -86,16 +130,8 @@ Trace Trace::here() {
 }
 
 std::string lines_of(const Trace& trace) {
-  std::vector<Frame> frames;
-  for (int i = 0; i < trace.depth; ++i) {
-    // The address is that of the next instruction, which may belong to another line or function.
-    void* const call = static_cast<char*>(trace.calls[static_cast<std::size_t>(i)]) - 1;
-    detail::read_frames(
-        call, [](void* list, Frame frame) { static_cast<std::vector<Frame>*>(list)->push_back(std::move(frame)); },
-        &frames);
-  }
   std::string lines, all;
-  for (const Frame& frame : frames) {
+  for (const Frame& frame : frames_of({trace.calls.data(), static_cast<std::size_t>(trace.depth)})) {
     if (is_start(frame)) break;
     const std::string line = line_of(frame);
     all += line;

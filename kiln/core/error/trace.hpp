@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <string>
+#include <string_view>
 
 namespace kiln {
 
@@ -20,7 +21,31 @@ struct Trace {
 /// C library. A program without debug information (-g) has no file names and lines, a stripped one no function names.
 std::string lines_of(const Trace& trace);
 
+/// The sentence of an error without the lines of its calls.
+std::string_view without_calls(std::string_view sentence);
+
+/// While this object lives, errors on this thread were caused by calls that lie further back, for work that runs later
+/// than it was asked for: they end with the lines of `calls`, and with none if it is null.
+class CalledFrom {
+ public:
+  explicit CalledFrom(const Trace* calls);
+  ~CalledFrom();
+  CalledFrom(const CalledFrom&) = delete;
+  CalledFrom& operator=(const CalledFrom&) = delete;
+
+  /// The calls of the innermost scope; outside of any, those that lead to this point.
+  static Trace calls();
+
+ private:
+  [[maybe_unused]] const Trace* before_calls_;
+  [[maybe_unused]] bool before_is_set_;
+};
+
 namespace detail {
+
+/// Lines for an error that is raised now: the calls of the innermost CalledFrom; outside of any, those calls of this
+/// thread whose files and lines are known, which takes a program with debug information.
+std::string lines_of_error();
 
 /// One call of a trace. The function's name is mangled.
 struct Frame {

@@ -5,5 +5,10 @@ namespace kiln {
 
 Trace Trace::here() { return {}; }
 std::string lines_of(const Trace&) { return {}; }
+std::string detail::lines_of_error() { return {}; }
+
+CalledFrom::CalledFrom(const Trace* calls) : before_calls_(calls), before_is_set_(false) {}
+CalledFrom::~CalledFrom() = default;
+Trace CalledFrom::calls() { return {}; }
 
 }  // namespace kiln

@@ -85,6 +85,13 @@ double ConfusionMatrix::value() const {
   return mean("confusion matrix", right, cells.total());
 }
 
+Matrix ConfusionMatrix::matrix() const {
+  Matrix made{classes, classes, {}, names.list()};
+  for (std::int64_t row = 0; row < classes; ++row)
+    for (std::int64_t column = 0; column < classes; ++column) made.cells.push_back(of(row, column));
+  return made;
+}
+
 std::string ConfusionMatrix::table(std::span<const std::string> names) const {
   const auto name = [&](std::int64_t i) {
     return static_cast<std::size_t>(i) < names.size() ? names[static_cast<std::size_t>(i)] : text(i);

@@ -1,11 +1,15 @@
 // Metrics computed from counts per class: how often it was predicted, how often it was true, and how often both. Each
 // is a row: a function of the counts of one class.
 #pragma once
+#include <initializer_list>
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/train/figure.hpp"
 #include "kiln/train/metric/labels.hpp"
 #include "kiln/train/metric/metric.hpp"
 
@@ -139,11 +143,25 @@ struct AgreementMetric {
 using CohenKappa = AgreementMetric<agreement::CohenKappa>;
 using MatthewsCorrelation = AgreementMetric<agreement::MatthewsCorrelation>;
 
-/// How often each class (row) was predicted as each (column).
+/// The names of classes, for those who look at a metric; checkpoints do not keep them.
+class ClassNames {
+ public:
+  static constexpr bool kHoldsNoTensors = true;
+  ClassNames() = default;
+  ClassNames(std::initializer_list<std::string> names) : names_(names) {}
+  ClassNames(std::vector<std::string> names) : names_(std::move(names)) {}
+  const std::vector<std::string>& list() const { return names_; }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+/// How often each class (row) was predicted as each (column). Logs and displays show the matrix beside its value.
 struct ConfusionMatrix {
   std::int64_t classes;
   LabelOptions options{};
   Totals cells{};  // [classes, classes]
+  ClassNames names{};
 
   template <int S, class K>
   requires(S >= 2) void update(const Tensor<S>& scores, const Tensor<S - 1, K>& targets) {
@@ -153,6 +171,7 @@ struct ConfusionMatrix {
   double of(std::int64_t actual, std::int64_t predicted) const { return cells.at(actual * classes + predicted); }
   /// The fraction on the diagonal.
   double value() const;
+  Matrix matrix() const;
   /// A table, with `names` of the classes, or their numbers.
   std::string table(std::span<const std::string> names = {}) const;
 };

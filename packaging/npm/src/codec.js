@@ -187,6 +187,13 @@ class Reader {
   }
 }
 
+/** The handles of all tensors and objects in an item. */
+export function handlesOf(item) {
+  if (Array.isArray(item)) return item.flatMap(handlesOf);
+  if (item instanceof Map) return [...item.values()].flatMap(handlesOf);
+  return item?.$ === 'tensor' || item?.$ === 'object' ? [item.handle] : [];
+}
+
 /** The item that the bytes are; they are the caller's own, not the module's. */
 export function read(bytes, memory) {
   return new Reader(bytes, memory).item();

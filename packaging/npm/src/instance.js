@@ -1,5 +1,5 @@
 // A module of Kiln in this thread: calls go to kiln_call, one at a time.
-import {read, write} from './codec.js';
+import {handlesOf, read, write} from './codec.js';
 import {download} from './download.js';
 import {KilnError} from './errors.js';
 
@@ -91,11 +91,19 @@ export class Instance {
   #callBack(number, address, bytes) {
     try {
       const item = read(this.#memory.copy(address, bytes), this.#memory);
-      return this.#onCallback?.(number, item) === false ? 0 : 1;
+      if (this.#onCallback && !this.#thrown) return this.#onCallback(number, item) === false ? 0 : 1;
+      this.#drop(item);
+      return 0;
     } catch (error) {
       this.#thrown ??= {error};
       return 0;
     }
+  }
+
+  /** Frees what an item holds that reaches nobody, after the calls that wait. */
+  #drop(item) {
+    const handles = handlesOf(item);
+    if (handles.length > 0) this.call('kiln.dispose', [handles]).catch(() => {});
   }
 
   async #call(name, args, onCallback) {
@@ -129,7 +137,10 @@ export class Instance {
     const answer = memory.copy(address, size);
     memory.free(address);
     const item = read(answer, memory);
-    if (this.#thrown) throw this.#thrown.error;
+    if (this.#thrown) {
+      this.#drop(item);
+      throw this.#thrown.error;
+    }
     if (status === 0) return item;
     throw new KilnError(item.get('kind'), item.get('message'));
   }

@@ -1,4 +1,5 @@
 // A module of Kiln in a worker, with the functions that an Instance has.
+import {handlesOf} from './codec.js';
 import {sendable} from './download.js';
 import {KilnError} from './errors.js';
 
@@ -77,15 +78,17 @@ export class WorkerInstance {
     else if (callback) this.#callBack(number, call, callback);
     else {
       this.#calls.delete(number);
-      if (call.thrown) call.reject(call.thrown.error);
-      else if (error) call.reject(KilnError.fromData(error));
+      if (call.thrown) {
+        this.#drop(result);
+        call.reject(call.thrown.error);
+      } else if (error) call.reject(KilnError.fromData(error));
       else call.resolve(result);
     }
   }
 
   /** What the function throws is the call's error, once C++ has ended. */
   #callBack(number, call, callback) {
-    if (call.thrown) return;
+    if (call.thrown) return this.#drop(callback.item);
     let goesOn = true;
     try {
       goesOn = call.onCallback?.(callback.number, callback.item) !== false;
@@ -95,6 +98,12 @@ export class WorkerInstance {
     }
     // By its number: the worker may have gone on to the next call.
     if (!goesOn && this.#stop) Atomics.store(this.#stop, 0, number);
+  }
+
+  /** Frees what an item holds that reaches nobody. */
+  #drop(item) {
+    const handles = handlesOf(item);
+    if (handles.length > 0) this.call('kiln.dispose', [handles]).catch(() => {});
   }
 
   #end(error) {

@@ -121,6 +121,53 @@ test('what a call was given is freed where it cannot be made', async () => {
   assert.equal(freed.length, 2);
 });
 
+/** A module that calls functions of JavaScript with a tensor of a new handle, and answers with another, as C++ does. */
+async function startHolding() {
+  const held = new Set();
+  let module, last = 0;
+  const text = word => [4, ...new Uint8Array(new Float64Array([word.length]).buffer), ...new TextEncoder().encode(word)];
+  const number = value => [...new Uint8Array(new Float64Array([value]).buffer)];
+  const tensor = () => {
+    held.add(++last);
+    return Uint8Array.from([5, ...number(last), ...text('float32').slice(1), 9, ...number(0)]);
+  };
+  const put = bytes => {
+    const address = module._kiln_allocate(bytes.length);
+    new Uint8Array(module.wasmMemory.buffer).set(bytes, address);
+    return [address, bytes.length];
+  };
+  const kiln = await Kiln.start({module: async ({kilnCallBack}) => {
+    module = await factory();
+    return Object.assign(module, {_kiln_call(name, args, bytes, place) {
+      const memory = new Uint8Array(module.wasmMemory.buffer), view = new DataView(module.wasmMemory.buffer);
+      const function_ = new TextDecoder().decode(memory.slice(name, memory.indexOf(0, name)));
+      let answer = Uint8Array.of(0);
+      if (function_ === 'kiln.dispose')  // a list of one list of numbers
+        for (let at = args + 18; at < args + bytes; at += 9) held.delete(view.getFloat64(at + 1, true));
+      else {
+        for (let i = 0; i < 3; ++i) kilnCallBack(0, ...put(tensor()));
+        answer = tensor();
+      }
+      new Uint32Array(module.wasmMemory.buffer, place, 2).set(put(answer));
+      return 0;
+    }});
+  }});
+  return {kiln, held};
+}
+
+test('a function that throws leaves no handles', async () => {
+  const {kiln, held} = await startHolding();
+  const kept = [], given = await kiln.call('each', tensor => { kept.push(tensor); });
+  assert.deepEqual([...held], [1, 2, 3, 4]);
+  for (const each of [...kept, given]) each.dispose();
+  await kiln.call('kiln.dispose', []);
+  assert.equal(held.size, 0);
+  await assert.rejects(kiln.call('each', () => { throw new TypeError('mine'); }), {name: 'TypeError', message: 'mine'});
+  await kiln.call('kiln.dispose', []);
+  await kiln.call('kiln.dispose', []);
+  assert.equal(held.size, 0);
+});
+
 test('a Kiln that does not start is tried again by the next load', async () => {
   let starts = 0;
   const start = {module: async () => { ++starts; throw new Error('no memory'); }};

@@ -1,5 +1,6 @@
 // Imports: the few functions that webgpu.js, which is linked into the module, gives to it. All others are commands.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace kiln::webgpu::browser {
@@ -53,6 +54,8 @@ int kiln_webgpu_is_missing();
 int kiln_webgpu_may_suspend();
 /// Suspends the module until an answer has come, or a fifth of a second.
 void kiln_webgpu_suspend();
+/// kiln_call (kiln/browser/call.hpp). Where WebAssembly itself breaks off, the first thread is told, and this one ends here.
+int kiln_webgpu_guarded(const char* name, const void* arguments, std::size_t bytes, void* answer);
 /// Tells the first thread that the call which it gave to another has ended, with this status.
 void kiln_webgpu_called(int status);
 

@@ -7,11 +7,6 @@
 
 #include "kiln/backend/webgpu/browser/imports.hpp"
 
-extern "C" {
-/// kiln/browser defines it, where the module has that.
-[[gnu::weak]] int kiln_call(const char* name, const void* arguments, std::size_t bytes, void* answer);
-}
-
 namespace kiln::webgpu::browser {
 namespace {
 
@@ -53,5 +48,8 @@ extern "C" [[gnu::used, clang::export_name("kiln_webgpu_call")]] void kiln_webgp
                                                                                        void* answer) {
   using kiln::webgpu::browser::Caller;
   static auto& caller = *new Caller();
-  caller.call([=] { kiln::webgpu::browser::kiln_webgpu_called(kiln_call(name, arguments, bytes, answer)); });
+  caller.call([=] {
+    kiln::webgpu::browser::kiln_webgpu_called(
+        kiln::webgpu::browser::kiln_webgpu_guarded(name, arguments, bytes, answer));
+  });
 }

@@ -6,7 +6,7 @@ addToLibrary({
     objects: [],      // by number
     promised: false,  // whether the running call of the module may be suspended
     woken: null,      // resolves the promise that a suspended module waits for
-    errorTicket: 0,   // of the last device
+    errorTicket: 0,   // of the last device, for errors of what belongs to none
 
     // The text whose place and bytes are at HEAPU32[at].
     text(at) {
@@ -47,6 +47,8 @@ addToLibrary({
       KilnWebGpu.when(KilnWebGpu.deviceOf(adapter, { label: 'kiln', requiredLimits }), ticket, (device) => {
         KilnWebGpu.objects[id] = device;
         KilnWebGpu.errorTicket = errorTicket;
+        device.kilnDevice = device;
+        device.kilnErrorTicket = errorTicket;
         device.kilnDropped = [];
         const reasons = { destroyed: 2 };
         device.lost.then((info) => KilnWebGpu.answer(lostTicket, 1, reasons[info.reason] ?? 1, info.message));
@@ -72,6 +74,13 @@ addToLibrary({
     },
     map(buffer, offset, bytes, ticket) {
       KilnWebGpu.when(buffer.mapAsync(1, offset, bytes), ticket, () => KilnWebGpu.answer(ticket, 1, 0, ''));
+    },
+    // Keeps what `make` returns as the object `id`, and whose it is, also where it could not be made: errors go to that device.
+    made(id, owner, make) {
+      const { kilnDevice } = owner;
+      KilnWebGpu.objects[id] = { kilnDevice };
+      KilnWebGpu.objects[id] = make();
+      KilnWebGpu.objects[id].kilnDevice = kilnDevice;
     },
     // Entries of a bind group, from HEAPU32[at] on.
     entries(at, count, objects) {
@@ -100,44 +109,45 @@ addToLibrary({
       [3, (a, o) => KilnWebGpu.requestAdapter(HEAPU32[a], HEAPU32[a + 1], HEAPU32[a + 2]), 0, 2],
       [5, (a, o) => KilnWebGpu.requestDevice(o[HEAPU32[a]], ...HEAPU32.slice(a + 1, a + 5)), 0, 2],
       [2, (a, o) => {
-        o[HEAPU32[a + 1]] = o[HEAPU32[a]].queue;
-        o[HEAPU32[a + 1]].kilnDevice = o[HEAPU32[a]];
+        KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].queue);
       }],
       [1, (a, o) => { KilnWebGpu.release(HEAPU32[a], o); }],
       [1, (a, o) => { o[HEAPU32[a]].destroy(); }],
       [2, (a, o) => { o[HEAPU32[a]].pushErrorScope(KilnWebGpu.filters[HEAPU32[a + 1]]); }],
       [2, (a, o) => { KilnWebGpu.popScope(o[HEAPU32[a]], HEAPU32[a + 1]); }, 0, 1],
       [4, (a, o) => {
-        o[HEAPU32[a + 1]] = o[HEAPU32[a]].createBuffer({ usage: HEAPU32[a + 2], size: HEAPU32[a + 3] });
-        o[HEAPU32[a + 1]].kilnDevice = o[HEAPU32[a]];
+        const buffer = { usage: HEAPU32[a + 2], size: HEAPU32[a + 3] };
+        KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].createBuffer(buffer));
       }],
       [4, (a, o) => KilnWebGpu.map(o[HEAPU32[a]], HEAPU32[a + 1], HEAPU32[a + 2], HEAPU32[a + 3]), 0, 3],
       [1, (a, o) => { o[HEAPU32[a]].unmap(); }],
       [6, (a, o) => {
-        o[HEAPU32[a + 1]] =
-          o[HEAPU32[a]].createShaderModule({ code: KilnWebGpu.text(a + 2), label: KilnWebGpu.text(a + 4) });
+        const shader = { code: KilnWebGpu.text(a + 2), label: KilnWebGpu.text(a + 4) };
+        KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].createShaderModule(shader));
       }],
       [3, (a, o) => {
         const entries = KilnWebGpu.layoutEntries(a + 3, HEAPU32[a + 2]);
-        o[HEAPU32[a + 1]] = o[HEAPU32[a]].createBindGroupLayout({ entries });
+        KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].createBindGroupLayout({ entries }));
       }, 2],
       [3, (a, o) => {
         const bindGroupLayouts = KilnWebGpu.objectsFrom(a + 3, HEAPU32[a + 2]);
-        o[HEAPU32[a + 1]] = o[HEAPU32[a]].createPipelineLayout({ bindGroupLayouts });
+        KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].createPipelineLayout({ bindGroupLayouts }));
       }, 1],
       [8, (a, o) => {
-        o[HEAPU32[a + 1]] = o[HEAPU32[a]].createComputePipeline({
+        const pipeline = {
           layout: o[HEAPU32[a + 2]],
           compute: { module: o[HEAPU32[a + 3]], entryPoint: KilnWebGpu.text(a + 4) },
           label: KilnWebGpu.text(a + 6),
-        });
+        };
+        KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].createComputePipeline(pipeline));
       }],
       [4, (a, o) => {
         const entries = KilnWebGpu.entries(a + 4, HEAPU32[a + 3], o);
-        o[HEAPU32[a + 1]] = o[HEAPU32[a]].createBindGroup({ layout: o[HEAPU32[a + 2]], entries });
+        const group = { layout: o[HEAPU32[a + 2]], entries };
+        KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].createBindGroup(group));
       }, 4],
-      [2, (a, o) => { o[HEAPU32[a + 1]] = o[HEAPU32[a]].createCommandEncoder(); }],
-      [2, (a, o) => { o[HEAPU32[a + 1]] = o[HEAPU32[a]].beginComputePass(); }],
+      [2, (a, o) => { KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].createCommandEncoder()); }],
+      [2, (a, o) => { KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].beginComputePass()); }],
       [2, (a, o) => { o[HEAPU32[a]].setPipeline(o[HEAPU32[a + 1]]); }],
       [3, (a, o) => { o[HEAPU32[a]].setBindGroup(HEAPU32[a + 1], o[HEAPU32[a + 2]]); }],
       [4, (a, o) => { o[HEAPU32[a]].dispatchWorkgroups(HEAPU32[a + 1], HEAPU32[a + 2], HEAPU32[a + 3]); }],
@@ -147,7 +157,7 @@ addToLibrary({
           o[HEAPU32[a + 1]], HEAPU32[a + 2], o[HEAPU32[a + 3]], HEAPU32[a + 4], HEAPU32[a + 5]);
       }],
       [4, (a, o) => { o[HEAPU32[a]].clearBuffer(o[HEAPU32[a + 1]], HEAPU32[a + 2], HEAPU32[a + 3]); }],
-      [2, (a, o) => { o[HEAPU32[a + 1]] = o[HEAPU32[a]].finish(); }],
+      [2, (a, o) => { KilnWebGpu.made(HEAPU32[a + 1], o[HEAPU32[a]], () => o[HEAPU32[a]].finish()); }],
       [2, (a, o) => {
         o[HEAPU32[a]].submit(KilnWebGpu.objectsFrom(a + 2, HEAPU32[a + 1]));
         for (const buffer of o[HEAPU32[a]].kilnDevice.kilnDropped.splice(0)) buffer.destroy();
@@ -166,7 +176,9 @@ addToLibrary({
       try {
         command(a, KilnWebGpu.objects);
       } catch (error) {
-        const to = ticket === undefined ? KilnWebGpu.errorTicket : HEAPU32[a + ticket];
+        // What a command is about is its first argument.
+        const device = KilnWebGpu.objects[HEAPU32[a]]?.kilnDevice;
+        const to = ticket === undefined ? (device?.kilnErrorTicket ?? KilnWebGpu.errorTicket) : HEAPU32[a + ticket];
         KilnWebGpu.answer(to, 2, 2, error?.message ?? error);
       }
       return next;
@@ -180,8 +192,9 @@ addToLibrary({
         if (!WebAssembly.promising || !WebAssembly.Suspending) {
 #if PTHREADS
           if (name === 'kiln_call') {
-            return new Promise((resolve) => {
+            return new Promise((resolve, reject) => {
               KilnWebGpu.called = resolve;
+              Module['kilnCallBroke'] = (why) => reject(new WebAssembly.RuntimeError(why));
               wasmExports['kiln_webgpu_call'](...given);
             });
           }
@@ -243,6 +256,18 @@ addToLibrary({
     return globalThis.isSecureContext === false ? 2 : 1;
   },
 
+  // kiln_call in a thread of the module. Where WebAssembly itself breaks off there, the first thread is told, and this one
+  // runs no more C++.
+  kiln_webgpu_guarded: (name, words, bytes, answer) => {
+    try {
+      return wasmExports['kiln_call'](name, words, bytes, answer);
+    } catch (error) {
+      if (error !== 'unwind') {
+        postMessage({ cmd: 'callHandler', handler: 'kilnCallBroke', args: [String(error?.message ?? error)] });
+      }
+      throw 'unwind';
+    }
+  },
   kiln_webgpu_called__deps: ['$KilnWebGpu'],
   kiln_webgpu_called__proxy: 'async',
   kiln_webgpu_called: (status) => KilnWebGpu.called(status),

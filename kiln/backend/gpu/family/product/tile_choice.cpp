@@ -27,7 +27,7 @@ Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, st
              (!held || tile.shared_bytes(dtype) <= has.shared_memory);
     };
     // Matrices that warps hold lie in shared memory between the factors and the sums; larger tiles pass there less often.
-    if (const Tile tile{128, 256, 16, 8, 16, true, held}; held && fills(tile)) return tile;
+    if (const Tile tile{128, 128, 32, 8, 16, true, held, 1}; held && fills(tile)) return tile;
     if (const Tile tile{128, 128, 32, 8, 8, true, held}; fills(tile)) return tile;
     if (const Tile tile{64, 128, 32, 8, 8, true, held};
         held && m > 32 && n > 64 && tile.shared_bytes(dtype) <= has.shared_memory)
@@ -41,7 +41,7 @@ Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, st
   if (m <= 16) return {16, 128, 16, 2, 4};
   if (n <= 16) return {128, 16, 16, 4, 2};
   if (!wide && m > 64 && n > 64 && batch * blocks_for(m, 128) * blocks_for(n, 128) >= has.multiprocessors)
-    return {128, 128, 8, 8, 8};
+    return {.rows = 128, .columns = 128, .depth = 16, .own_rows = 8, .own_columns = 8, .stages = 1, .blocked = true};
   if (m <= 32 || n <= 32) return {32, 32, 32, 2, 2};
   return {64, 64, 16, 4, 4};
 }

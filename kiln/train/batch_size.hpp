@@ -1,0 +1,79 @@
+// The largest batch that a training has memory for.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kiln/core/error/memory_error.hpp"
+#include "kiln/train/trial.hpp"
+
+namespace kiln {
+
+struct BatchSizeConfig {
+  std::int64_t first = 1, most = 1 << 16;  // the smallest and the largest size to try
+  std::int64_t steps = 2;                  // of each trial: the optimizer's state comes in the first
+  /// The memory that a training may use on its device; default: 9/10 of the device's limit (Device::set_memory_limit).
+  std::optional<std::int64_t> bytes{};
+
+  /// Throws ArgumentError.
+  void check() const;
+};
+
+/// The peak of memory of a trial; empty if memory ran out.
+struct BatchTrial {
+  std::int64_t size = 0;
+  std::optional<std::int64_t> peak{};
+};
+
+struct FoundBatchSize {
+  std::int64_t size = 0;
+  std::int64_t bytes = 0;            // the limit
+  std::vector<BatchTrial> trials{};  // in their order
+  std::string reason{};              // why no larger one
+};
+
+namespace training {
+
+/// Looks for the largest size whose trial stays within the limit. Each next size is the largest that the trials so far
+/// predict to fit, and at most twice the last, so that a trial rarely fails. Throws ArgumentError if the first does not
+/// fit.
+FoundBatchSize search_batch_size(const BatchSizeConfig& config, std::int64_t bytes,
+                                 FunctionRef<std::optional<std::int64_t>(std::int64_t size)> peak_of);
+/// Throws ArgumentError for a device that knows no limit.
+std::int64_t memory_limit(const BatchSizeConfig& config, const Device& device);
+
+}  // namespace training
+
+/// Trains copies for some steps with loader_of(size), a loader or a container of batches of that size, on the device of
+/// the model. A program that uses the device beside this one changes the result. Throws ArgumentError for an invalid
+/// configuration or if even the first size does not fit, and what a training throws except MemoryError.
+///
+///   const FoundBatchSize found = find_batch_size(model, AdamConfig{}.init(model), step,
+///       [&](std::int64_t size) { return DataLoader(data, batcher, {.batch_size = size}); });
+template <Module M, class O, class F, class LoaderOf>
+FoundBatchSize find_batch_size(const M& model, const O& optimizer, const F& step, LoaderOf loader_of,
+                               const BatchSizeConfig& config = {}) {
+  config.check();
+  const std::vector<Device> devices = devices_of(model);
+  require<ArgumentError>(devices.size() == 1, "batch size finder: the model is on ", devices.size(),
+                         " devices; it must be on one");
+  const Device& device = devices[0];
+  return training::search_batch_size(
+      config, training::memory_limit(config, device), [&](std::int64_t size) -> std::optional<std::int64_t> {
+        device.sync();
+        device.release_memory();
+        device.reset_memory_peak();
+        try {
+          auto loader = loader_of(size);
+          Learner learner(model, optimizer, step, {.steps = config.steps, .not_finite = NotFinite::Ignore});
+          learner.fit(loader);
+          device.sync();
+        } catch (const MemoryError&) { return std::nullopt; }
+        return device.memory().peak;
+      });
+}
+
+}  // namespace kiln
