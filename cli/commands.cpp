@@ -105,6 +105,20 @@ void add_host(CLI::App& app, CommandResult& result) {
       [&](const HostCommand& o) { host_devices(o, result.print); });
 }
 
+void add_new(CLI::App& app, CommandResult& result) {
+  on<NewOptions>(
+      app,
+      [&](NewOptions& o) {
+        app.add_option("name", o.name, "of the folder to make here, of the program and of its CMake target")
+            ->required();
+        app.add_option("--template", o.project,
+                       "what the program does: regression (a table), images (pictures and their classes) or "
+                       "layer (a layer of its own)")
+            ->capture_default_str();
+      },
+      [&](const NewOptions& o) { result.out = new_project(o); });
+}
+
 void add_plot_schedule(CLI::App& app, CommandResult& result) {
   on<PlotScheduleOptions>(
       app,
@@ -237,6 +251,7 @@ constexpr Command kCommands[] = {
     {"host", "lend devices to programs on other machines", add_host},
     {"plot-schedule", "draw the learning rates of a schedule", add_plot_schedule},
     {"runs", "list trainings, compare their configurations and metrics, and draw these", add_runs},
+    {"new", "write a project that uses Kiln: a program that learns, its test and its CMake file", add_new},
     {"completion", "print a script that completes kiln's commands in a shell", add_completion},
 };
 

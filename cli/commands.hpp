@@ -121,6 +121,14 @@ struct RunsOptions {
 /// Returns a table of the runs that RunDirectory wrote below a directory. Throws IoError, DataError, ArgumentError.
 std::string runs(const RunsOptions& options);
 
+struct NewOptions {
+  std::string name, project = "regression";  // a target of CMake; one of project_templates()
+};
+/// Writes a project that uses Kiln into a new folder here, and returns what to do next. Throws ArgumentError for a name that
+/// cannot be a target's and for a folder that exists, IoError where it cannot be written; then no folder is left.
+std::string new_project(const NewOptions& options);
+std::vector<std::string> project_templates();
+
 /// A command as a shell's completion sees it.
 struct CompletionEntry {
   std::string name, summary;

@@ -131,5 +131,20 @@ function(kiln_install_package)
     install(FILES kiln/backend/libtorch/runs.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln/backend/libtorch
       COMPONENT dev)
   endif()
-  install(FILES LICENSE-MIT LICENSE-APACHE README.md DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+  kiln_install_documents()
+endfunction()
+
+# What is read: pages beside each other as they are in the tree, so that their links hold; the site where it was built
+# (`./dev docs`); examples, which a project of their own builds.
+function(kiln_install_documents)
+  install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+  install(FILES README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR}
+    COMPONENT doc)
+  foreach(folder IN ITEMS docs book)
+    if(EXISTS ${PROJECT_SOURCE_DIR}/${folder})
+      install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc PATTERN Doxyfile EXCLUDE)
+    endif()
+  endforeach()
+  install(DIRECTORY build/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/html COMPONENT doc OPTIONAL)
+  install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln COMPONENT doc)
 endfunction()

@@ -10,6 +10,8 @@
 #include "kiln/data/dataset.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/download.hpp"
+#include "kiln/data/first_batches.hpp"
+#include "kiln/data/folds.hpp"
 #include "kiln/data/hub/hub.hpp"
 #include "kiln/data/idx.hpp"
 #include "kiln/data/image.hpp"

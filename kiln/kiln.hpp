@@ -2,7 +2,7 @@
 // and optimizers, configs. Data sets (kiln/data.hpp), the Learner (kiln/train.hpp) and what few programs use have
 // headers of their own, so that a model compiles in two or three seconds; docs/names.md lists them.
 #pragma once
-#include "kiln/config.hpp"
+#include "kiln/core/config/config.hpp"
 #include "kiln/distribution.hpp"
 #include "kiln/nn.hpp"
 #include "kiln/optim.hpp"

@@ -3,6 +3,7 @@ import os
 import pathlib
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 
@@ -86,21 +87,69 @@ def used_packages(prefix):
             if not COMPILER.match(package)}
 
 
-def check_packages():
-    """The Debian packages of the release build have all that programs need, and name the packages that those need."""
+def packed(place):
+    """The Debian packages of the release build, made below a folder, and what went wrong."""
     build = ROOT / "build" / "release"
+    error = output_of(["cmake", "--preset", "release"])
+    error = error or output_of(["ninja", "-C", str(build), "--quiet", "kiln/all", "cli/all", "models/all"])
+    error = error or output_of(["cpack", "-G", "DEB", "--config", str(build / "CPackConfig.cmake"), "-B", str(place / "packed")])
+    return sorted((place / "packed").glob("*.deb")), error
+
+
+# What a person types in a system that has nothing but the packages; a warning of a missing recommendation is none.
+IN_CHROOT = """
+export DEBIAN_FRONTEND=noninteractive
+apt-get -q update
+apt-get -q -y install --no-install-recommends /packed/kiln*.deb cmake ninja-build
+kiln --version
+test -s /usr/share/doc/kiln/README.md
+cd /root && rm -rf prices && kiln new prices && cd prices
+cmake -B build -G Ninja && cmake --build build -j 1
+ctest --test-dir build --output-on-failure
+build/prices --plain --epochs 2
+kiln inspect model.safetensors
+cmake -S /usr/share/kiln/examples -B /root/examples -G Ninja
+"""
+
+
+def check_chroot():
+    """A Debian that has nothing else installs the packages, and builds, tests and runs a project of `kiln new` with them. Root
+    makes it, once, in build/fresh/packages, as it is there where this runs."""
+    if os.geteuid() != 0:
+        return "only root can change into another system: sudo ./dev check chroot"
+    suite = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text())[1]
+    system = ROOT / "build" / "fresh" / f"packages-{suite}"
     with tempfile.TemporaryDirectory() as name:
-        place = pathlib.Path(name)
-        error = output_of(["cmake", "--preset", "release"]) or output_of(["ninja", "-C", str(build), "--quiet", "kiln/all", "cli/all"])
-        error = error or output_of(["cpack", "-G", "DEB", "--config", str(build / "CPackConfig.cmake"), "-B", str(place / "packed")])
+        packages, error = packed(pathlib.Path(name))
+        if not error and not (system / "complete").exists():
+            system.mkdir(parents=True, exist_ok=True)
+            error = output_of(["debootstrap", "--variant=minbase", suite, str(system)])
+            if not error:
+                (system / "complete").touch()
         if error:
             return error
-        packages = sorted((place / "packed").glob("*.deb"))
+        (system / "packed").mkdir(exist_ok=True)
+        for old in (system / "packed").glob("*.deb"):
+            old.unlink()
+        for package in packages:
+            shutil.copy(package, system / "packed")
+    enter = ('mount -t proc proc "$1/proc"; mount --rbind /dev "$1/dev"; cp /etc/resolv.conf "$1/etc/resolv.conf"; '
+             'chroot "$1" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 bash -euc "$2"')
+    return output_of(["unshare", "--mount", "--pid", "--fork", "--", "bash", "-euc", enter, "chroot", str(system), IN_CHROOT])
+
+
+def check_packages():
+    """The Debian packages of the release build have all that programs need, and name the packages that those need."""
+    with tempfile.TemporaryDirectory() as name:
+        place = pathlib.Path(name)
+        packages, error = packed(place)
+        if error:
+            return error
         names, depends = set(), set()
         for package in packages:
             names.add(lines_of(["dpkg-deb", "-f", str(package), "Package"])[0])
-            fields = lines_of(["dpkg-deb", "-f", str(package), "Depends"])[0]
-            depends |= {part.split("(")[0].strip() for part in re.split(r"[,|]", fields)}
+            fields = " ".join(lines_of(["dpkg-deb", "-f", str(package), "Depends"]))
+            depends |= {part.split("(")[0].strip() for part in re.split(r"[,|]", fields) if part.strip()}
             if error := output_of(["dpkg-deb", "-x", str(package), str(place / "root")]):
                 return error
         prefix = place / "root" / "usr"

@@ -231,7 +231,8 @@ def main():
         "clang-tidy": lambda: check_tidy(every_file),
         "recipes": check_recipes,
     }
-    whole_builds = {"shared": builds.check_shared, "without": builds.check_without, "packages": builds.check_packages}
+    whole_builds = {"shared": builds.check_shared, "without": builds.check_without, "packages": builds.check_packages,
+                    "chroot": builds.check_chroot}
     checks |= whole_builds
     if unknown := set(chosen_by.names) - set(checks):
         options.error(f"no check is called {', '.join(sorted(unknown))}; there are {', '.join(checks)}")

@@ -24,7 +24,7 @@ class Kiln(ConanFile):
         self.version = re.search(r'KILN_VERSION "([\d.]+)"', (ROOT / "kiln/version.hpp").read_text())[1]
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "README.md", "LICENSE-*", "cmake/*", "cli/*", "kiln/*", "models/*"):
+        for pattern in ("CMakeLists.txt", "*.md", "LICENSE-*", "cmake/*", "cli/*", "docs/*", "examples/*", "kiln/*", "models/*"):
             copy(self, pattern, ROOT, self.export_sources_folder)
 
     def requirements(self):

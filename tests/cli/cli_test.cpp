@@ -382,8 +382,9 @@ TEST(Cli, WrongInputIsASentenceAndAStatus) {
 
 TEST(Cli, CompletesCommandsAndTheirOptions) {
   const std::string bash = kiln_says({"completion", "bash"}).out;
-  EXPECT_NE(bash.find("1:*) words='inspect convert diff onnx import compile run host plot-schedule runs completion'"),
-            std::string::npos)
+  EXPECT_NE(
+      bash.find("1:*) words='inspect convert diff onnx import compile run host plot-schedule runs new completion'"),
+      std::string::npos)
       << bash;
   EXPECT_NE(bash.find("diff) words='--help --relative --absolute'"), std::string::npos) << bash;
   EXPECT_NE(bash.find("onnx) words='test --help --size'"), std::string::npos) << bash;

@@ -51,10 +51,26 @@ prints "1 4" "$place/build/model"
 if [[ -x $place/moved/bin/kiln ]]; then
   prints "3.5 true -18 11" "$place/build/imported"
 fi
+if [[ -x $place/moved/bin/kiln ]]; then  # a project that the program writes
+  (cd "$place" && moved/bin/kiln new prices) >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  "$cmake" -S "$place/prices" -B "$place/prices/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/moved" -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_CXX_FLAGS="$flags" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  "$cmake" --build "$place/prices/build" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  "$place/prices/build/prices_test" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  (cd "$place/prices" && build/prices --plain --epochs 1 && test -s model.safetensors) >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+fi
 needed=$(ldd "$place/build/infer")
 for library in curl dnnl openblas lapack ssl torch; do
   ! grep -q "lib$library" <<<"$needed" || fail "a program that only infers loads $library: $needed"
 done
+
+# Debian's fmt is a shared library to CMake: a static program is told which archives it lacks, before it links.
+if "$cmake" -S "$here/consumer" -B "$place/static" -G Ninja -DCMAKE_PREFIX_PATH="$place/moved" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_EXE_LINKER_FLAGS=-static -DKILN_EXPECTED="$version" >"$place/log" 2>&1; then
+  fail "a program was configured with -static"
+fi
+tr -s ' \n' '  ' <"$place/log" | grep -q "Kiln cannot be linked with -static: an archive is needed in place of [^ ]*libfmt.so" ||
+  fail "-static: $(cat "$place/log")"
 
 if command -v pkg-config >/dev/null; then
   PKG_CONFIG_PATH=$(dirname "$(find "$place/moved" -name kiln.pc)")

@@ -1,0 +1,14 @@
+// The projects that `kiln new` writes: the folders of cli/templates, which the build puts into the program.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace kiln::cli {
+
+/// In every file, the word kiln_project stands for the project's name.
+struct TemplateFile {
+  std::string_view project, file, text;  // "regression", "main.cpp", what is in it
+};
+std::span<const TemplateFile> template_files();
+
+}  // namespace kiln::cli
