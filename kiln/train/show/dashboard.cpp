@@ -73,11 +73,9 @@ struct ScreenLayout {
   }
 };
 
-constexpr std::string_view kKeys =
-    "left, right: metric   up, down: zoom   < >: back, forward   m: smooth   l: log   s: save   q: stop";
+constexpr std::string_view kKeys = "arrows: metric, zoom   < >: move   m: smooth   l: log   s: save   q: stop";
 constexpr std::string_view kQuestion = "stop?   s: save and stop   t: stop after this step, unsaved   g: go on";
-constexpr std::string_view kLeave =
-    "the training has ended   left, right: metric   up, down: zoom   m: smooth   l: log   q: leave";
+constexpr std::string_view kLeave = "the training has ended   left, right: metric   m: smooth   l: log   q: leave";
 
 }  // namespace
 

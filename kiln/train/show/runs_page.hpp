@@ -12,7 +12,7 @@ namespace kiln {
 /// list of runs:
 ///   {"name":"a","state":"all 3 epochs are done","parameters":{"rate":"0.1"},
 ///    "curves":[["loss","valid",[[1,0.5],[2,0.25]]]],"shown":[["histogram","weights/bias",2,{"edges":[0,1],"counts":[3]}]]}
-/// `shown` has what json_of() writes (kiln/train/figure.hpp), as "histogram", "matrix" or "picture". What it throws is
+/// `shown` has what json_of() writes (kiln/train/figure/figure.hpp), as "histogram", "matrix" or "picture". What it throws is
 /// the answer. Throws as WebDashboard does.
 class RunsPage {
  public:

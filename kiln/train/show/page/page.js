@@ -80,7 +80,7 @@ function watch(figure) {
 addEventListener("pointermove", e => {
   if (!grabbed) return;
   const [a, b] = grabbed.range, moved = (grabbed.share(e) - grabbed.at) * (b - a);
-  look(a + moved, b + moved);
+  look(a - moved, b - moved);
 });
 addEventListener("pointerup", () => { grabbed = null; });
 
