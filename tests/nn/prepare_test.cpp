@@ -1,5 +1,5 @@
-// Scalers and label encoders. Figures are scikit-learn's: StandardScaler, MinMaxScaler, MaxAbsScaler and RobustScaler
-// 1.5 of [[1, -2, 5], [2, 0, 5], [4, 6, 5], [10, 1, 5]]; the quartiles of the first column are 1.75 and 5.5.
+// Scalers and label encoders. Figures are worked out by hand, by the definitions of scikit-learn's StandardScaler,
+// MinMaxScaler, MaxAbsScaler and RobustScaler; the quartiles of the first column are 1.75 and 5.5.
 #include <gtest/gtest.h>
 
 #include <cmath>
