@@ -17,7 +17,7 @@
 
 #include "bench/models/gpt.hpp"
 #include "kiln/collective/thread_ranks.hpp"
-#include "kiln/train/team.hpp"
+#include "kiln/train/ranks/team.hpp"
 
 using namespace kiln;
 

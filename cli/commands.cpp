@@ -233,8 +233,13 @@ void add_runs(CLI::App& app, CommandResult& result) {
         app.add_option("--width", o.width, "letters")->check(CLI::Range(20, 1000))->capture_default_str();
         app.add_option("--height", o.height, "lines")->check(CLI::Range(3, 1000))->capture_default_str();
         app.add_flag("--colours,--colors", o.colours, "a colour for each run");
+        app.add_option("--web", o.web, "serve a page of these runs to this machine at this port, 0 for a free one")
+            ->check(CLI::Range(0, 65535));
       },
-      [&](const RunsOptions& o) { result.out = runs(o); });
+      [&](const RunsOptions& o) {
+        if (o.web) serve_runs(o, result.print);
+        else result.out = runs(o);
+      });
 }
 
 void add_completion(CLI::App& app, CommandResult& result);

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -117,9 +118,15 @@ struct RunsOptions {
   std::vector<std::string> metrics, where;  // all of them by default; "valid/accuracy>0.9"
   int width = 72, height = 12;
   bool colours = false;
+  std::optional<int> web{};  // a port
 };
 /// Returns a table of the runs that RunDirectory wrote below a directory. Throws IoError, DataError, ArgumentError.
 std::string runs(const RunsOptions& options);
+/// The runs that fulfil the conditions as the page takes them (kiln/train/show/runs_page.hpp). Throws as runs() does.
+std::string runs_json(const RunsOptions& options);
+/// Serves a page of these runs to this machine, until the process is ended; reads them at each visit. Throws as runs()
+/// does, and as RunsPage.
+void serve_runs(const RunsOptions& options, const Print& out);
 
 struct NewOptions {
   std::string name, project = "regression";  // a target of CMake; one of project_templates()

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+
+#include <unistd.h>
 
 #include "cli/commands.hpp"
 #include "cli/statistics.hpp"
@@ -17,7 +20,10 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/core/file.hpp"
+#include "kiln/train/log/line_log.hpp"
+#include "kiln/train/show/flatten.hpp"
 #include "kiln/train/show/plot.hpp"
+#include "kiln/train/show/runs_page.hpp"
 
 namespace kiln::cli {
 namespace {
@@ -47,18 +53,6 @@ std::vector<fs::path> directories_in(const fs::path& directory) {
 bool is_run(const fs::path& directory) {
   std::error_code ignored;
   return fs::is_regular_file(directory / "experiment.log", ignored);
-}
-
-void flatten(const Json& json, const std::string& path, std::map<std::string, std::string>& out) {
-  if (const auto* const object = std::get_if<Json::Object>(&json.is)) {
-    for (const auto& [key, value] : *object) flatten(value, path.empty() ? key : text(path, '.', key), out);
-  } else if (const auto* const word = std::get_if<std::string>(&json.is)) {
-    out[path] = *word;
-  } else {
-    std::string written = write_json(json);
-    std::erase(written, '\n');
-    out[path] = written;
-  }
 }
 
 std::optional<double> number_in(std::string_view text) {
@@ -95,7 +89,7 @@ TrainedRun read_run(const fs::path& directory, const std::string& name) {
   if (run.state.starts_with(kEnds)) run.state = run.state.substr(run.state.find(": ") + 2);
   else run.state = "runs, or was killed";
   if (const fs::path config = directory / "config.json"; fs::exists(config))
-    flatten(parse_json(read_text_file(config.string()), config.string()), "", run.config);
+    run.config = flattened(parse_json(read_text_file(config.string()), config.string()));
   for (const fs::path& split : directories_in(directory)) {
     std::map<std::int64_t, fs::path> epochs;
     for (const fs::path& folder : directories_in(split)) {
@@ -211,7 +205,69 @@ std::string plot_of(const std::vector<TrainedRun>& runs, const RunsOptions& opti
   return out + (options.colours || curves.size() < 2 ? "\n" : "; --colours tells them apart\n");
 }
 
+/// What figures.jsonl has, as the page takes it: the newest matrix and picture of each name, and the newest histograms.
+/// A line that a killed run did not finish is ignored.
+std::string figures_of(const fs::path& directory) {
+  constexpr std::size_t kHistograms = 32;
+  const fs::path file = directory / "figures.jsonl";
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return "[]";
+  const std::string contents = read_text_file(file.string());
+  std::map<std::string, std::deque<std::string>> newest;
+  for (std::size_t at = 0, end; (end = contents.find('\n', at)) != std::string::npos; at = end + 1) {
+    Json::Object entry;
+    try {
+      const Json line = parse_json(contents.substr(at, end - at), file.string());
+      if (const auto* const object = std::get_if<Json::Object>(&line.is)) entry = *object;
+    } catch (const ConfigError&) { continue; }
+    std::map<std::string, Json> fields(entry.begin(), entry.end());
+    const auto* const kind = std::get_if<std::string>(&fields["event"].is);
+    const auto* const name = std::get_if<std::string>(&fields["name"].is);
+    const auto* const step = std::get_if<std::int64_t>(&fields["step"].is);
+    if (!kind || !name || !step || !std::holds_alternative<Json::Object>(fields["content"].is)) continue;
+    auto& all = newest[text(*kind, '/', *name)];
+    all.push_back(
+        text('[', json_text(*kind), ',', json_text(*name), ',', *step, ',', write_json(fields["content"]), ']'));
+    if (all.size() > (*kind == "histogram" ? kHistograms : 1)) all.pop_front();
+  }
+  std::string list = "[";
+  for (const auto& [name, all] : newest)
+    for (const std::string& figure : all) list += (list.size() > 1 ? "," : "") + figure;
+  return list + ']';
+}
+
+std::string json_of_run(const fs::path& root, const TrainedRun& run) {
+  std::string curves;
+  for (const auto& [name, series] : run.curves) {
+    const std::size_t slash = name.find('/');
+    std::string points;
+    for (const auto& [step, value] : series.points)
+      points += text(points.empty() ? "" : ",", '[', json_number(step), ',', json_number(value), ']');
+    curves += text(curves.empty() ? "" : ",", '[', json_text(name.substr(slash + 1)), ',',
+                   json_text(name.substr(0, slash)), ",[", points, "]]");
+  }
+  return text("{\"name\":", json_text(run.name), ",\"state\":", json_text(run.state),
+              ",\"parameters\":", json_of(run.config), ",\"curves\":[", curves,
+              "],\"shown\":", figures_of(is_run(root) ? root : root / run.name), '}');
+}
+
 }  // namespace
+
+std::string runs_json(const RunsOptions& options) {
+  std::vector<TrainedRun> found = runs_in(options.directory);
+  for (const std::string& condition : options.where)
+    std::erase_if(found, [&](const auto& run) { return !matches_condition(run, condition); });
+  std::string list;
+  for (const TrainedRun& run : found) list += (list.empty() ? "" : ",") + json_of_run(options.directory, run);
+  return '[' + list + ']';
+}
+
+void serve_runs(const RunsOptions& options, const Print& out) {
+  (void)runs_json(options);  // an error comes now, not in the browser
+  const RunsPage page([options] { return runs_json(options); }, {.port = options.web.value_or(0)});
+  out(text("the runs are shown on ", page.address(), " until Ctrl-C\n"));
+  for (;;) ::pause();  // the signal ends the program
+}
 
 std::string runs(const RunsOptions& options) {
   std::vector<TrainedRun> found = runs_in(options.directory);

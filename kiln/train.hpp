@@ -25,6 +25,7 @@
 #include "kiln/train/metric/words.hpp"
 #include "kiln/train/predict.hpp"
 #include "kiln/train/show/dashboard.hpp"
+#include "kiln/train/show/runs_page.hpp"
 #include "kiln/train/show/watch.hpp"
 #include "kiln/train/show/web.hpp"
 #include "kiln/train/trial.hpp"

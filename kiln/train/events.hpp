@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "kiln/ops/device.hpp"
-#include "kiln/train/figure.hpp"
+#include "kiln/train/figure/figure.hpp"
 #include "kiln/train/interrupter.hpp"
 
 namespace kiln {

@@ -14,9 +14,9 @@
 #include "kiln/train/callbacks.hpp"
 #include "kiln/train/checkpoints.hpp"
 #include "kiln/train/facts.hpp"
-#include "kiln/train/histograms.hpp"
+#include "kiln/train/figure/histograms.hpp"
+#include "kiln/train/ranks/team.hpp"
 #include "kiln/train/steps.hpp"
-#include "kiln/train/team.hpp"
 
 namespace kiln {
 

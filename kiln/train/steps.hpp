@@ -13,8 +13,8 @@
 #include "kiln/data/stream/place.hpp"
 #include "kiln/nn/module.hpp"
 #include "kiln/train/metric_set.hpp"
+#include "kiln/train/ranks/team.hpp"
 #include "kiln/train/run.hpp"
-#include "kiln/train/team.hpp"
 
 namespace kiln {
 

@@ -399,6 +399,36 @@ TEST(Cli, CompletesCommandsAndTheirOptions) {
             std::string::npos);
 }
 
+TEST(Cli, SaysToAPageWhatRunsHave) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / text("kiln-cli-runs-page-", ::getpid());
+  const auto write = [&](const std::string& name, const std::string& contents) {
+    fs::create_directories((root / name).parent_path());
+    write_file_atomically((root / name).string(), std::string_view(contents));
+  };
+  write("a<b>/experiment.log", "2026-11-23 01:16:00 ends after step 20: all 2 epochs are done\n");
+  write("a<b>/config.json", R"({"o": {"beta": 0.9}, "name": "\"x\""})");
+  write("a<b>/valid/epoch-1/loss.log", "10 0.5\n20 0.25\n");
+  write("a<b>/figures.jsonl",
+        "{\"step\":1,\"event\":\"matrix\",\"epoch\":0,\"name\":\"valid m\",\"content\":{\"rows\":1}}\n"
+        "damaged\n{\"step\":2,\"event\":\"matrix\",\"epoch\":0,\"name\":\"valid m\",\"content\":{\"rows\":2}}\n"
+        "{\"step\":3,\"event\":\"histogram\",\"name\":\"w\",\"content\":{}}\n{\"step\":4,\"eve");
+  write("b/experiment.log", "2026-11-23 01:15:00 begins: 3 parameters\n");
+  const auto json = [&](const std::vector<std::string>& where) {
+    std::string written = cli::runs_json({.directory = root.string(), .where = where});
+    EXPECT_NO_THROW(parse_json(written, "runs"));
+    std::erase_if(written, [](char c) { return c == '\n' || c == ' '; });
+    return written;
+  };
+  EXPECT_EQ(json({}), R"([{"name":"a<b>","state":"all2epochsaredone","parameters":{"name":"\"x\"","o.beta":"0.9"},)"
+                      R"("curves":[["loss","valid",[[10,0.5],[20,0.25]]]],)"
+                      R"("shown":[["histogram","w",3,{}],["matrix","validm",2,{"rows":2}]]},)"
+                      R"({"name":"b","state":"runs,orwaskilled","parameters":{},"curves":[],"shown":[]}])");
+  EXPECT_TRUE(json({"valid/loss<0.3"}).find("\"b\"") == std::string::npos);
+  EXPECT_EQ(complaint({"runs", (root / "none").string(), "--web", "0"}).substr(0, 4), "kiln");
+  fs::remove_all(root);
+}
+
 TEST(Cli, ListsRuns) {
   namespace fs = std::filesystem;
   const fs::path root = fs::temp_directory_path() / text("kiln-cli-runs-", ::getpid());

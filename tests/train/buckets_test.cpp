@@ -1,6 +1,6 @@
 // Gradients that ranks combine while they compute the rest: the same bits as afterwards, by the same calls on all ranks
 // whatever takes part on each.
-#include "kiln/train/buckets.hpp"
+#include "kiln/train/ranks/buckets.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/functions.hpp"
-#include "kiln/train/team.hpp"
+#include "kiln/train/ranks/team.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/together.hpp"
 

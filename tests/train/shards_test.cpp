@@ -17,7 +17,7 @@
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/optim/lbfgs.hpp"
 #include "kiln/optim/rules/all.hpp"
-#include "kiln/train/buckets.hpp"
+#include "kiln/train/ranks/buckets.hpp"
 #include "tests/support/sentence.hpp"
 #include "tests/train/fresh_directory.hpp"
 #include "tests/train/together.hpp"

@@ -61,6 +61,20 @@ std::string one_line(std::string_view words) {
   return line;
 }
 
+std::string figure_line(const training::Position& at, std::string_view kind, std::string_view name,
+                        std::string_view content) {
+  return text(head(at, kind), ",\"name\":", json_text(name), ",\"content\":", content, '}');
+}
+/// The lines of an evaluation's matrices.
+std::vector<std::string> matrix_lines(const training::Evaluation& evaluation) {
+  std::vector<std::string> lines;
+  for (const Reading& reading : evaluation.readings)
+    if (reading.matrix)
+      lines.push_back(
+          figure_line(evaluation.at, "matrix", text(evaluation.split, ' ', reading.name), json_of(*reading.matrix)));
+  return lines;
+}
+
 }  // namespace
 
 void JsonLinesLog::on(const training::Step& step) {
@@ -76,6 +90,15 @@ void JsonLinesLog::on(const training::Evaluation& evaluation) {
     metrics += text(metrics.empty() ? "" : ",", json_text(reading.name), ':', json_value(reading));
   log_.write(text(head(evaluation.at, evaluation.split), ",\"complete\":", evaluation.complete, ",\"metrics\":{",
                   metrics, "}}"));
+  for (const std::string& line : matrix_lines(evaluation)) log_.write(line);
+}
+
+void JsonLinesLog::on(const training::Distribution& values) {
+  log_.write(figure_line(values.at, "histogram", values.name, json_of(values.histogram)));
+}
+
+void JsonLinesLog::on(const training::Drawing& drawing) {
+  log_.write(figure_line(drawing.at, "picture", drawing.name, json_of(drawing.picture)));
 }
 
 void JsonLinesLog::on(const training::Saved& saved) {
@@ -115,6 +138,7 @@ void RunDirectory::on(const training::Begin& begin) {
   require<IoError>(!error, "cannot write to ", directory_.string(), ": ", error.message());
   begun_at_ = begin.at.step;
   logs_.clear();
+  figures_.reset();
   const bool configured = !std::holds_alternative<std::nullptr_t>(configuration_.is);
   const fs::path config = directory_ / "config.json", sentences = directory_ / "experiment.log";
   // Without experiment.log the files belong to someone else, whatever their names.
@@ -131,6 +155,10 @@ void RunDirectory::on(const training::Begin& begin) {
 // are kept.
 void RunDirectory::take_back(const training::Position& at) const {
   std::error_code ignored;
+  if (const fs::path figures = directory_ / "figures.jsonl"; fs::exists(figures, ignored)) {
+    LineLog(figures).begin(at.step);
+    if (fs::file_size(figures, ignored) == 0) fs::remove(figures, ignored);
+  }
   for (const auto& split : directories_in(directory_))
     for (const auto& epoch : directories_in(split)) {
       if (epoch_number(epoch) <= at.epoch) continue;
@@ -165,7 +193,19 @@ void RunDirectory::on(const training::Step& step) {
 void RunDirectory::on(const training::Evaluation& evaluation) {
   for (const Reading& reading : evaluation.readings)
     log(evaluation.at, evaluation.split, reading.name, json_value(reading));
+  for (const std::string& line : matrix_lines(evaluation)) show(line);
   if (evaluation.complete) say(text("step ", evaluation.at.step, ", ", sentence_of(evaluation)));
+}
+
+void RunDirectory::on(const training::Distribution& values) {
+  show(figure_line(values.at, "histogram", values.name, json_of(values.histogram)));
+}
+void RunDirectory::on(const training::Drawing& drawing) {
+  show(figure_line(drawing.at, "picture", drawing.name, json_of(drawing.picture)));
+}
+void RunDirectory::show(const std::string& line) {
+  if (!figures_) figures_.emplace(directory_ / "figures.jsonl").begin(begun_at_);
+  figures_->write(line);
 }
 
 void RunDirectory::on(const training::Saved& saved) { say(text("saves ", saved.path)); }

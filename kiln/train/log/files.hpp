@@ -3,6 +3,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "kiln/core/config/json.hpp"
@@ -13,7 +14,9 @@ namespace kiln {
 /// Writes a line of JSON for each step and each evaluation:
 ///   {"step":7,"event":"step","epoch":0,"loss":0.25,"rates":[0.001],"items":64,"seconds":0.01}
 ///   {"step":7,"event":"valid","epoch":0,"complete":true,"metrics":{"loss":0.3,"accuracy":0.9}}
-/// Notes, checkpoints and the end have lines too. Numbers that are not finite become null; words are strings.
+/// Checkpoints, histograms, matrices of metrics, pictures and the end have lines too:
+///   {"step":7,"event":"histogram","epoch":0,"name":"weights/bias","content":{"edges":[0,1],"counts":[3]}}
+/// Numbers that are not finite become null; words are strings.
 class JsonLinesLog {
  public:
   static constexpr bool kIsALog = true;
@@ -21,6 +24,8 @@ class JsonLinesLog {
   void on(const training::Begin& begin) { log_.begin(begin.at.step); }
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
+  void on(const training::Distribution& values);
+  void on(const training::Drawing& drawing);
   void on(const training::Saved& saved);
   void on(const training::RunEnd& ending);
 
@@ -46,6 +51,7 @@ class CsvLog {
 /// A directory that is laid out for people:
 ///   experiment.log              sentences, with the time
 ///   config.json                 the user's configuration
+///   figures.jsonl               histograms, matrices of metrics and pictures, as JsonLinesLog writes them
 ///   train/epoch-1/accuracy.log  lines of step and value, words as JSON strings; also valid/, and step/ with each step's loss and rates
 /// A new run removes the curves of an earlier one, but keeps its lines in experiment.log. If there is no
 /// experiment.log, the files belong to someone else: none is removed, and an existing config.json is a ConfigError.
@@ -56,11 +62,14 @@ class RunDirectory {
   void on(const training::Begin& begin);
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
+  void on(const training::Distribution& values);
+  void on(const training::Drawing& drawing);
   void on(const training::Saved& saved);
   void on(const training::Message& note);
   void on(const training::RunEnd& ending);
 
  private:
+  void show(const std::string& line);
   void say(std::string_view sentence);
   void log(const training::Position& at, std::string_view split, std::string_view metric, std::string_view value);
   void take_back(const training::Position& at) const;
@@ -69,6 +78,7 @@ class RunDirectory {
   Json configuration_;
   std::int64_t begun_at_ = 0, epoch_ = -1;  // step; epoch of the open files
   std::map<std::filesystem::path, LineLog> logs_;
+  std::optional<LineLog> figures_;
 };
 
 /// "train: loss 0.25, accuracy 0.9; auroc: nothing was measured"

@@ -11,7 +11,6 @@
 #include <system_error>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/data/png.hpp"
 
 namespace kiln {
 namespace {
@@ -122,13 +121,23 @@ void EventFile::histogram(std::string_view tag, std::span<const float> values, s
   summary(field(1, tag) + field(5, histogram), step);
 }
 
-void EventFile::image(std::string_view tag, const Image& image, std::int64_t step) {
-  const std::vector<std::byte> png = encode_png(image);
-  const std::string_view bytes(reinterpret_cast<const char*>(png.data()), png.size());
-  const std::string part = field(1, static_cast<std::uint64_t>(image.height)) +
-                           field(2, static_cast<std::uint64_t>(image.width)) + field(3, std::uint64_t{1}) +
-                           field(4, bytes);
+void EventFile::histogram(std::string_view tag, const Histogram& values, std::int64_t step) {
+  if (values.counts.empty()) return;
+  const std::vector<double> limits(values.edges.begin() + 1, values.edges.end());
+  const std::string content = field(1, values.edges.front()) + field(2, values.edges.back()) +
+                              field(3, values.count()) + field(4, values.sum) + field(5, values.squares) +
+                              packed(6, limits) + packed(7, values.counts);
+  summary(field(1, tag) + field(5, content), step);
+}
+
+void EventFile::image(std::string_view tag, const PngPicture& picture, std::int64_t step) {
+  const std::string part = field(1, static_cast<std::uint64_t>(picture.height)) +
+                           field(2, static_cast<std::uint64_t>(picture.width)) +
+                           field(3, static_cast<std::uint64_t>(picture.channels)) + field(4, picture.bytes);
   summary(field(1, tag) + field(4, part), step);
+}
+void EventFile::image(std::string_view tag, const Image& image, std::int64_t step) {
+  EventFile::image(tag, png_of(image), step);
 }
 
 namespace {
@@ -214,6 +223,17 @@ void TensorBoard::on(const training::Evaluation& evaluation) {
   for (const Reading& reading : evaluation.readings)
     if (reading.words) file_->text(evaluation.split + '/' + reading.name, *reading.words, evaluation.at.step);
     else file_->scalar(evaluation.split + '/' + reading.name, reading.value, evaluation.at.step);
+  for (const Reading& reading : evaluation.readings)
+    if (reading.matrix)
+      file_->image(evaluation.split + '/' + reading.name, image_of(*reading.matrix), evaluation.at.step);
+}
+
+void TensorBoard::on(const training::Distribution& values) {
+  if (file_) file_->histogram(values.name, values.histogram, values.at.step);
+}
+
+void TensorBoard::on(const training::Drawing& drawing) {
+  if (file_) file_->image(drawing.name, drawing.picture, drawing.at.step);
 }
 
 void TensorBoard::on(const training::Message& note) {

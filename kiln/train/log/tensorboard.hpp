@@ -28,6 +28,9 @@ class EventFile {
   void text(std::string_view tag, std::string_view words, std::int64_t step);
   /// A histogram of values in `buckets` of equal width. Values that are not finite are left out.
   void histogram(std::string_view tag, std::span<const float> values, std::int64_t step, int buckets = 30);
+  /// One that was counted already; nothing where it has no values.
+  void histogram(std::string_view tag, const Histogram& histogram, std::int64_t step);
+  void image(std::string_view tag, const PngPicture& picture, std::int64_t step);
   /// Throws what encode_png() throws.
   void image(std::string_view tag, const Image& image, std::int64_t step);
 
@@ -48,7 +51,8 @@ class EventFile {
   GrowingFile file_;
 };
 
-/// A callback: logs loss and rates of each `every`th step, and every metric as "split/metric".
+/// A callback: logs loss and rates of each `every`th step, every metric as "split/metric", matrices of metrics as images,
+/// histograms and pictures.
 class TensorBoard {
  public:
   static constexpr bool kIsALog = true;
@@ -59,6 +63,8 @@ class TensorBoard {
   void on(const training::Begin& begin);
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
+  void on(const training::Distribution& values);
+  void on(const training::Drawing& drawing);
   void on(const training::Message& note);
   void on(const training::RunEnd& ending);
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
-#include "kiln/train/figure.hpp"
+#include "kiln/train/figure/figure.hpp"
 #include "kiln/train/metric/labels.hpp"
 #include "kiln/train/metric/metric.hpp"
 

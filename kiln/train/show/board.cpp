@@ -1,5 +1,7 @@
 #include "kiln/train/show/board.hpp"
 
+#include <algorithm>
+
 #include "kiln/core/error/error.hpp"
 #include "kiln/train/log/line_log.hpp"
 
@@ -18,10 +20,16 @@ void Board::on(const training::Begin& begin) {
   say(text("begins: ", begin.parameters, " parameters, ", begin.batches, " batches an epoch"));
 }
 
-void Board::on(const training::Step& step) {
+bool Board::on(const training::Step& step) {
   progress.on(step);
   histories.on(step);
-  machine.look();
+  if (!machine.look()) return false;
+  for (const auto& [name, value] : machine.values()) {
+    auto found = std::ranges::find(system, name, &Series::metric);
+    if (found == system.end()) found = system.insert(found, Series{"system", name});
+    found->add(static_cast<double>(step.at.step), value);
+  }
+  return !system.empty();
 }
 
 void Board::on(const training::Evaluation& evaluation) { histories.on(evaluation); }

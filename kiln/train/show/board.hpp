@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <vector>
 
 #include "kiln/train/log/progress.hpp"
 #include "kiln/train/sensor/gauge.hpp"
@@ -17,13 +18,15 @@ struct Board {
   Progress progress;
   Histories histories;
   Gauge machine;
+  std::vector<Series> system;    // what the machine did, at the steps of training; checkpoints do not keep it
   std::deque<std::string> said;  // the last messages, with the time
   std::int64_t sentences = 0;    // messages so far
   std::string ended;             // the reason; empty while training runs
 
   void say(std::string_view sentence);
   void on(const training::Begin& begin);
-  void on(const training::Step& step);
+  /// Returns whether the system was looked at.
+  bool on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
   void on(const training::EpochEnd& end) { progress.on(end); }
   void on(const training::Saved& saved);

@@ -73,16 +73,21 @@ struct ScreenLayout {
   }
 };
 
-constexpr std::string_view kKeys =
-    "left, right: metric   up, down: zoom   < >: back, forward   s: save   q: stop   Ctrl-C twice: end";
+constexpr std::string_view kKeys = "arrows: metric, zoom   < >: move   m: smooth   l: log   s: save   q: stop";
 constexpr std::string_view kQuestion = "stop?   s: save and stop   t: stop after this step, unsaved   g: go on";
-constexpr std::string_view kLeave = "the training has ended   left, right: metric   up, down: zoom   q: leave";
+constexpr std::string_view kLeave = "the training has ended   left, right: metric   m: smooth   l: log   q: leave";
 
 }  // namespace
 
 void View::press(Press key, const Board& board) {
   const std::size_t metrics = std::max<std::size_t>(board.histories.metrics().size(), 1);
   if (key == Press::Right) metric = (metric + 1) % metrics;
+  if (key == Press::Smooth) {
+    constexpr double kFactors[] = {0, 0.6, 0.9, 0.97};
+    const auto* const next = std::ranges::upper_bound(kFactors, style.smoothing);
+    style.smoothing = next == std::end(kFactors) ? 0 : *next;
+  }
+  if (key == Press::Log) style.logarithmic = !style.logarithmic;
   if (key == Press::Left) metric = (metric + metrics - 1) % metrics;
   if (key == Press::Up || key == Press::WheelUp) zoom = std::min(zoom + 1, 10);
   if (key == Press::Down || key == Press::WheelDown) zoom = std::max(zoom - 1, 0);
@@ -189,10 +194,12 @@ std::vector<std::string> screen_of(const Board& board, const View& view, ScreenS
   const ScreenLayout layout(board, size);
   if (!metrics.empty()) {
     const auto series = board.histories.of(metrics[chosen]);
-    for (auto& line : plot(series, size.width, layout.plot, view.steps(board), colours))
+    for (auto& line : plot(series, size.width, layout.plot, view.steps(board), colours, {}, view.style))
       lines.push_back(std::move(line));
     std::string legend(11, ' ');
     for (const Series* const s : series) legend += styled(text(colour_of(s->split)), "━ " + s->split) + "  ";
+    if (view.style.smoothing > 0) legend += text("  smoothed by ", view.style.smoothing);
+    if (view.style.logarithmic) legend += "  log scale";
     lines.push_back(legend);
   }
   if (!rows.empty()) lines.push_back(styled("1", heading(view)));

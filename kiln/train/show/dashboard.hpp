@@ -26,6 +26,7 @@ struct View {
   std::optional<TableColumn> sorted_by{};  // none: in the order in which the rows came
   bool falling = false;                    // the largest first
   bool asks = false;                       // whether to stop
+  PlotStyle style{.numbered = true};
 
   void press(Press key, const Board& board);
   /// Does what a click on the target means.
@@ -46,7 +47,7 @@ struct DashboardOptions {
 
 /// A callback. Draws five times a second, and when a key is pressed, in a thread of its own. If the terminal is not
 /// capable, it is a ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > move back and
-/// forward, s saves, q asks whether to save and stop, to stop without saving, or to go on. The mouse chooses metrics
+/// forward, m smooths the curves (more at each press, and then no more), l has their values on a log scale, s saves, q asks whether to save and stop, to stop without saving, or to go on. The mouse chooses metrics
 /// (their names, rows of the table) and the order of the table (its headings), its wheel zooms. When training ends, the
 /// screen is restored, and the best values are printed; with `stays` that waits until q is pressed, and so does the
 /// training's fit(). Checkpoints save the curves.

@@ -189,26 +189,70 @@ int colour_of(const std::string& split) {
   return split == "step" ? 90 : 32;
 }
 
-std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
-                              bool colours, std::span<const int> own) {
-  width = std::max(width - kAxis, 1);
-  height = std::max(height, 1);
-  const auto [from, to] = steps;
-  double least = std::numeric_limits<double>::infinity(), most = -least, last = std::isfinite(to) ? to : from + 1;
-  for (const Series* const s : series)
-    for (const auto [step, value] : s->points) {
-      if (step < from || step > to) continue;
-      least = std::min(least, value);
-      most = std::max(most, value);
-      last = std::max(last, step);
+std::vector<Series::Point> smoothed(std::vector<Series::Point> points, double smoothing) {
+  if (smoothing <= 0) return points;
+  double mean = 0, weight = 0;
+  for (auto& [step, value] : points) {
+    mean = smoothing * mean + (1 - smoothing) * value;
+    weight = smoothing * weight + (1 - smoothing);
+    value = mean / weight;
+  }
+  return points;
+}
+
+namespace {
+
+/// The points that are drawn, and their ranges, in the scale of the plot.
+struct DrawnCurves {
+  std::vector<std::vector<Series::Point>> curves{};
+  double least = std::numeric_limits<double>::infinity(), most = -least, from, last;
+
+  DrawnCurves(std::span<const Series* const> series, StepRange steps, const PlotStyle& style)
+      : from(steps.from), last(std::isfinite(steps.to) ? steps.to : steps.from + 1) {
+    for (const Series* const s : series) {
+      auto& curve = curves.emplace_back();
+      for (auto [step, value] : smoothed(s->points, style.smoothing)) {
+        if (step < steps.from || step > steps.to || (style.logarithmic && value <= 0)) continue;
+        if (style.logarithmic) value = std::log10(value);
+        curve.push_back({step, value});
+        least = std::min(least, value);
+        most = std::max(most, value);
+        last = std::max(last, step);
+      }
     }
+  }
+  bool any() const { return least <= most; }
+};
+
+/// The numbers of steps below a plot: as many as have room, the last at its end.
+std::string step_numbers(double from, double last, int width) {
+  constexpr int kEach = 16;
+  const int count = std::max(width / kEach, 1);
+  std::string line;
+  for (int i = 0; i <= count; ++i) {
+    const std::string number = text(std::llround(from + (last - from) * i / count));
+    const auto at = static_cast<std::size_t>(kAxis + (width - 1) * i / count);
+    const std::size_t begin = i == 0 ? at : at + 1 - std::min(number.size(), at);
+    if (begin < line.size() + (i > 0)) continue;
+    line.resize(begin, ' ');
+    line += number;
+  }
+  return line;
+}
+
+}  // namespace
+
+std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
+                              bool colours, std::span<const int> own, const PlotStyle& style) {
+  width = std::max(width - kAxis, 1);
+  height = std::max(height - style.numbered, 1);
+  const DrawnCurves shape(series, steps, style);
+  const double least = shape.least, most = shape.most;
   Dots dots(width, height);
-  const bool any = least <= most;
   for (std::size_t i = 0; i < series.size(); ++i) {
     int x0 = -1, y0 = 0;
-    for (const auto [step, value] : series[i]->points) {
-      if (step < from || step > to) continue;
-      const int x = dot_at((step - from) / (last - from), dots.columns());
+    for (const auto [step, value] : shape.curves[i]) {
+      const int x = dot_at((step - shape.from) / (shape.last - shape.from), dots.columns());
       // Halved, since the range of the values may be infinite.
       const int y = dot_at((most / 2 - value / 2) / (most / 2 - least / 2), dots.rows());
       dots.line(x0 < 0 ? x : x0, x0 < 0 ? y : y0, x, y, static_cast<int>(i));
@@ -216,9 +260,15 @@ std::vector<std::string> plot(std::span<const Series* const> series, int width, 
     }
   }
   std::vector<std::string> lines;
+  constexpr int kBetween = 4;  // lines from one number to the next
   for (int row = 0; row < height; ++row) {
     char label[32] = "";
-    if (any && (row == 0 || row == height - 1)) std::snprintf(label, sizeof label, "%.4g", row == 0 ? most : least);
+    const bool ends = row == 0 || row == height - 1;
+    if (shape.any() && (ends || (style.numbered && row % kBetween == 0 && row + 2 < height))) {
+      const double share = height > 1 ? static_cast<double>(row) / (height - 1) : 0;
+      const double value = row == height - 1 && row > 0 ? least : most * (1 - share) + least * share;
+      std::snprintf(label, sizeof label, "%.4g", style.logarithmic ? std::pow(10, value) : value);
+    }
     char padded[40];
     std::snprintf(padded, sizeof padded, "%*s ", kAxis - 1, label);
     lines.push_back(padded + dots.letters(row, [&](int owner) {
@@ -226,6 +276,7 @@ std::vector<std::string> plot(std::span<const Series* const> series, int width, 
       return !colours ? 0 : at < own.size() ? own[at] : colour_of(series[at]->split);
     }));
   }
+  if (style.numbered) lines.push_back(shape.any() ? step_numbers(shape.from, shape.last, width) : "");
   return lines;
 }
 

@@ -92,10 +92,18 @@ struct StepRange {
   double from = 0, to = std::numeric_limits<double>::infinity();
 };
 
+struct PlotStyle {
+  bool logarithmic = false;  // the values' axis; values that are not positive are left out
+  double smoothing = 0;      // of an exponential average, from 0 to below 1
+  bool numbered = false;     // the last line has the numbers of steps, and further lines have values
+};
+
 /// `height` lines of `width` characters with the curves of these steps, and the range of values on the left. `colours`:
 /// each series has its own colour, by ANSI sequences; `own`: colour numbers to use instead of those of splits.
 std::vector<std::string> plot(std::span<const Series* const> series, int width, int height, StepRange steps,
-                              bool colours, std::span<const int> own = {});
+                              bool colours, std::span<const int> own = {}, const PlotStyle& style = {});
+/// The points as an exponential average shows them, without the bias of its beginning.
+std::vector<Series::Point> smoothed(std::vector<Series::Point> points, double smoothing);
 
 /// The colour of a split: red, blue, green, ... as an ANSI foreground number.
 int colour_of(const std::string& split);

@@ -233,6 +233,8 @@ Press letter_of(char letter) {
     case 'q': return Press::Stop;
     case 's': return Press::Save;
     case 't': return Press::Unsaved;
+    case 'm': return Press::Smooth;
+    case 'l': return Press::Log;
     case 'g':
     case '\x1b': return Press::GoOn;
     default: return Press::Other;

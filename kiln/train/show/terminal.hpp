@@ -16,6 +16,8 @@ enum class Press {
   Stop,
   Save,
   Unsaved,
+  Smooth,
+  Log,
   GoOn,
   Click,
   WheelUp,

@@ -1,25 +1,24 @@
 #include "kiln/train/show/web.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/text.hpp"
-#include "kiln/net/crypto.hpp"
 #include "kiln/net/events.hpp"
 #include "kiln/net/server.hpp"
 #include "kiln/train/log/line_log.hpp"
 #include "kiln/train/show/board.hpp"
-#include "kiln/train/show/web_page.hpp"
+#include "kiln/train/show/flatten.hpp"
+#include "kiln/train/show/page.hpp"
+#include "kiln/train/show/page_server.hpp"
 
 namespace kiln {
 namespace {
@@ -33,34 +32,13 @@ std::string list_of(const std::vector<std::string>& elements) {
   return list + ']';
 }
 
-/// The page loads nothing from elsewhere, and is shown in no other page.
-net::Headers headers() {
-  return {
-      {"Cache-Control", "no-store"},
-      {"X-Content-Type-Options", "nosniff"},
-      {"X-Frame-Options", "DENY"},
-      {"Referrer-Policy", "no-referrer"},
-      {"Content-Security-Policy",
-       "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:"}};
-}
-
-net::ServerOptions options_of(const WebConfig& config) {
-  require<ArgumentError>(config.port >= 0 && config.port <= 65535, "web: the port ", config.port,
-                         " must be 0 to 65535");
-  return {.address = {config.everywhere ? "0.0.0.0" : "127.0.0.1", config.port},
-          .tls = config.tls,
-          .limits = {.body_bytes = 1 << 10, .stalled = 10},
-          .keep_alive = false,
-          .headers = headers()};
-}
-
 }  // namespace
 
 struct WebDashboard::Shown {
-  explicit Shown(const WebConfig& config)
-      : everywhere(config.everywhere),
-        secure(config.tls.has_value()),
-        server(options_of(config),
+  explicit Shown(const WebConfig& given)
+      : config(given),
+        parameters(json_of(flattened(given.configuration))),
+        server(page::server_options(given),
                net::Routes().otherwise([this](const net::Request& request) { return answer(request); })) {
     thread = std::jthread([this](const std::stop_token& stop) {
       std::unique_lock lock(mutex);
@@ -76,13 +54,14 @@ struct WebDashboard::Shown {
     events.finish(kFarewell);
   }
 
-  const std::string secret = net::random_hex();  // part of the address, since the machine may have other users
-  const bool everywhere, secure;
+  const WebConfig config;
+  const std::string root = page::new_root(), parameters;  // a JSON object
 
   std::mutex mutex;  // protects what training writes and others send: everything up to the server
   Board board;
-  std::vector<std::string> new_points;  // since the last message
-  std::int64_t told = 0;                // how many of the board's messages were sent
+  std::vector<std::string> new_points, new_system, new_shown;  // since the last message
+  std::map<std::string, std::string> figures;
+  std::int64_t told = 0;  // how many of the board's messages were sent
   bool changed = false;
   Interrupter control;
 
@@ -100,6 +79,15 @@ struct WebDashboard::Shown {
     const auto kept = std::min(count, std::ssize(board.said));
     for (auto at = board.said.end() - kept; at != board.said.end(); ++at) sentences.push_back(json_text(*at));
     return list_of(sentences);
+  }
+  /// The figure replaces an earlier one of that kind and name for pages that are opened later.
+  void show(std::string_view kind, const std::string& name, std::int64_t step, std::string_view content) {
+    const std::string entry = text("[", json_text(kind), ',', json_text(name), ',', step, ',', content, ']');
+    new_shown.push_back(entry);
+    figures.insert_or_assign(text(kind, '/', name), entry);
+  }
+  void add_system(const Series& series) {
+    new_system.push_back(point(series.split, series.metric, series.points.back().step, series.points.back().value));
   }
   template <class F>
   void change(F&& what) {
@@ -128,28 +116,34 @@ struct WebDashboard::Shown {
   }
   /// The complete state, for a new page.
   std::string everything() const {
-    std::vector<std::string> points;
-    for (const Series& series : board.histories.all())
-      for (const auto& p : series.points) points.push_back(point(series.split, series.metric, p.step, p.value));
-    return text("{\"all\":true,", state(), ",\"points\":", list_of(points), ",\"said\":", last_said(board.sentences),
-                '}');
+    const auto points_of = [](const std::vector<Series>& all) {
+      std::vector<std::string> points;
+      for (const Series& series : all)
+        for (const auto& p : series.points) points.push_back(point(series.split, series.metric, p.step, p.value));
+      return list_of(points);
+    };
+    std::vector<std::string> shown;
+    for (const auto& [name, figure] : figures) shown.push_back(figure);
+    return text("{\"all\":true,\"parameters\":", parameters, ',', state(),
+                ",\"points\":", points_of(board.histories.all()), ",\"system\":", points_of(board.system),
+                ",\"shown\":", list_of(shown), ",\"said\":", last_said(board.sentences), '}');
   }
   /// Sends changes to the open pages.
   void send_news() {
     if (!std::exchange(changed, false)) return;
-    const auto points = std::exchange(new_points, {});
+    const auto points = std::exchange(new_points, {}), figures_now = std::exchange(new_shown, {});
+    const auto of_system = std::exchange(new_system, {});
     const std::int64_t new_said = board.sentences - std::exchange(told, board.sentences);
     if (events.streams() == 0) return;
-    events.send("news", text('{', state(), ",\"points\":", list_of(points), ",\"said\":", last_said(new_said), '}'));
+    events.send("news", text('{', state(), ",\"points\":", list_of(points), ",\"system\":", list_of(of_system),
+                             ",\"shown\":", list_of(figures_now), ",\"said\":", last_said(new_said), '}'));
   }
 
-  std::string root() const { return text('/', secret, '/'); }
-
   net::Response answer(const net::Request& request) {
-    const bool get = request.method == "GET",
-               known = net::constant_time_equal(request.path.substr(0, root().size()), root());
-    const std::string path = known ? request.path.substr(root().size() - 1) : "";
-    if (get && path == "/") return {.type = "text/html; charset=utf-8", .body = std::string(kWebPage)};
+    const bool get = request.method == "GET";
+    const std::string path = page::below(root, request.path);
+    if (get)
+      if (auto file = page::answer(path)) return *std::move(file);
     if (get && path == "/events") {
       const std::lock_guard lock(mutex);
       send_news();  // to the other pages: the new page gets the complete state, and nothing twice
@@ -171,11 +165,7 @@ WebDashboard::WebDashboard(const WebConfig& config) : shown_(std::make_unique<Sh
 WebDashboard::WebDashboard(WebDashboard&&) noexcept = default;
 WebDashboard::~WebDashboard() = default;
 
-std::string WebDashboard::address() const {
-  char name[256] = "127.0.0.1";
-  if (shown_->everywhere) ::gethostname(name, sizeof name - 1);
-  return text(shown_->secure ? "https://" : "http://", name, ':', shown_->server.port(), shown_->root());
-}
+std::string WebDashboard::address() const { return page::address(shown_->config, shown_->server.port(), shown_->root); }
 
 void WebDashboard::on(const training::Begin& begin) {
   std::printf("the training is shown on %s\n", address().c_str());
@@ -189,7 +179,8 @@ void WebDashboard::on(const training::Begin& begin) {
 void WebDashboard::on(const training::Step& step) {
   seen.on(step);
   shown_->change([&] {
-    shown_->board.on(step);
+    if (shown_->board.on(step))
+      for (const Series& series : shown_->board.system) shown_->add_system(series);
     const auto at = static_cast<double>(step.at.step);
     shown_->new_points.push_back(Shown::point("step", "loss", at, step.loss));
     for (std::size_t i = 0; i < step.rates.size(); ++i)
@@ -200,10 +191,19 @@ void WebDashboard::on(const training::Evaluation& evaluation) {
   seen.on(evaluation);
   shown_->change([&] {
     shown_->board.on(evaluation);
-    for (const Reading& reading : evaluation.readings)
+    for (const Reading& reading : evaluation.readings) {
       shown_->new_points.push_back(
           Shown::point(evaluation.split, reading.name, static_cast<double>(evaluation.at.step), reading.value));
+      if (reading.matrix)
+        shown_->show("matrix", text(evaluation.split, ' ', reading.name), evaluation.at.step, json_of(*reading.matrix));
+    }
   });
+}
+void WebDashboard::on(const training::Distribution& values) {
+  shown_->change([&] { shown_->show("histogram", values.name, values.at.step, json_of(values.histogram)); });
+}
+void WebDashboard::on(const training::Drawing& drawing) {
+  shown_->change([&] { shown_->show("picture", drawing.name, drawing.at.step, json_of(drawing.picture)); });
 }
 void WebDashboard::on(const training::EpochEnd& end) { shown_->notify(end); }
 void WebDashboard::on(const training::Saved& saved) { shown_->notify(saved); }

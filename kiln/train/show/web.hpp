@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "kiln/core/config/json.hpp"
 #include "kiln/net/options.hpp"
 #include "kiln/train/show/plot.hpp"
 
@@ -13,10 +14,12 @@ struct WebConfig {
   int port = 0;             // 0: a free one
   bool everywhere = false;  // to all who can reach this machine; otherwise to its own users and programs
   std::optional<net::TlsOptions> tls = {};  // with a certificate and its key: https
+  Json configuration = {};                  // of the run: its hyper-parameters
 };
 
-/// A callback: curves of all metrics, which the wheel zooms and the mouse drags, best and last values, progress,
-/// messages, and buttons that stop and save. Changes are sent at most five times a second; the page loads nothing from
+/// A callback: curves of all metrics with the values under the cursor, smoothed and on a log scale if wanted, which the
+/// wheel zooms, the mouse drags and buttons save as CSV and PNG; best and last values, progress, histograms, confusion
+/// matrices, pictures, hyper-parameters, the machine, messages, and buttons that stop and save. Changes are sent at most five times a second; the page loads nothing from
 /// elsewhere. The address is printed when training begins; it contains a secret, without which one cannot see, stop or
 /// save anything; the page is served until the callback is destroyed. Checkpoints save the curves. Throws IoError if
 /// the port is taken, or in a build without Boost and OpenSSL; ArgumentError.
@@ -32,6 +35,8 @@ class WebDashboard {
   void on(const training::Begin& begin);
   void on(const training::Step& step);
   void on(const training::Evaluation& evaluation);
+  void on(const training::Distribution& values);
+  void on(const training::Drawing& drawing);
   void on(const training::EpochEnd& end);
   void on(const training::Saved& saved);
   void on(const training::Message& note);

@@ -35,6 +35,15 @@ with tempfile.TemporaryDirectory() as folder:
     expect((picture.step, picture.height, picture.width), (1, 2, 3), "a picture")
     expect(picture.encoded_image_string[:4], b"\x89PNG", "its bytes")
 
+    [bias] = read.Histograms("weights/bias")
+    found = bias.histogram_value
+    expect((bias.step, found.num, found.sum, found.sum_squares), (4, 4, 6, 18), "a parameter's histogram")
+    expect((list(found.bucket_limit), list(found.bucket)), ([1, 2, 3, 4], [1, 2, 0, 1]), "its ranges")
+    [drawn] = read.Images("drawn")
+    expect((drawn.step, drawn.height, drawn.width), (4, 1, 2), "a drawing")
+    [matrix] = read.Images("valid/confusion")
+    expect((matrix.step, matrix.height, matrix.width), (4, 48, 48), "a confusion matrix")
+
     [tag] = [tag for tag in read.Tags()["tensors"] if tag.startswith("note")]
     [note] = read.Tensors(tag)
     words = tensor_util.make_ndarray(note.tensor_proto).ravel().tolist()

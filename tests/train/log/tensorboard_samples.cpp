@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kiln/data/image.hpp"
 #include "kiln/train/log/tensorboard.hpp"
 
 int main(int count, char** words) {
@@ -24,4 +25,14 @@ int main(int count, char** words) {
   // A training that was killed after step 300 goes on from step 3.
   EventFile again(directory, 3);
   again.scalar("valid/loss", 0.25, 3);
+  {
+    TensorBoard log(directory);
+    log.on(training::Begin{.at = {.step = 3}});
+    log.on(training::Distribution{{.step = 4}, "weights/bias", histogram_of(std::vector<float>{0, 1, 1, 4}, 4)});
+    log.on(training::Drawing{{.step = 4}, "drawn", png_of(Image{{0, 1}, 1, 2, 0})});
+    log.on(training::Evaluation{
+        .at = {.step = 4},
+        .split = "valid",
+        .readings = {{.name = "confusion", .value = 1, .matrix = Matrix{2, 2, {1, 0, 0, 1}, {}}}}});
+  }
 }

@@ -74,6 +74,54 @@ TEST(Plot, TakesNoCurvesOfWhatIsNoNumber) {
   EXPECT_EQ(broken("values"), "DataError: curves: a point that is no finite number");
 }
 
+TEST(Plot, SmoothsByAnExponentialAverage) {
+  const auto average = smoothed({{1, 1}, {2, 0.5}, {3, 0.25}}, 0.5);
+  EXPECT_NEAR(average[0].value, 1, 1e-12);
+  EXPECT_NEAR(average[1].value, (0.25 + 0.25) / 0.75, 1e-12);
+  EXPECT_NEAR(average[2].value, (0.125 + 0.125 + 0.125) / 0.875, 1e-12);
+  EXPECT_EQ(smoothed({{1, 7}, {2, 3}}, 0)[1].value, 3);
+}
+
+TEST(Plot, NumbersItsAxesAndTakesLogarithms) {
+  const Series powers = series("valid", {1, 10, 100, 1000, 10000});
+  const Series* const one[] = {&powers};
+  const auto lines = plot(one, 11 + 33, 10, {}, false, {}, {.logarithmic = true, .numbered = true});
+  ASSERT_EQ(lines.size(), 10u);
+  EXPECT_EQ(lines[0].substr(0, 11), "     1e+04 ");
+  EXPECT_EQ(lines[4].substr(0, 11), "       100 ");
+  EXPECT_EQ(lines[8].substr(0, 11), "         1 ");
+  EXPECT_EQ(lines[9].substr(0, 12), "           0");  // steps 0 to 4
+  EXPECT_TRUE(lines[9].ends_with("4")) << lines[9];
+  EXPECT_NE(lines[9].find('2'), std::string::npos);
+  EXPECT_LE(lines[9].size(), 44u);
+  // A power of ten a line is a straight line: a dot in each, on the way.
+  for (std::size_t row = 0; row < 9; ++row) EXPECT_NE(lines[row].find("\xe2"), std::string::npos) << row;
+  // Where nothing is positive, nothing is drawn.
+  const Series none = series("valid", {0, -1});
+  const Series* const other[] = {&none};
+  for (const std::string& line : plot(other, 40, 5, {}, false, {}, {.logarithmic = true, .numbered = true}))
+    EXPECT_EQ(line.find("\xe2"), std::string::npos);
+}
+
+TEST(Dashboard, SmoothsAndTakesLogarithmsByKeys) {
+  Board board;
+  board.on(training::Begin{.batches = 10, .epochs = 1});
+  board.on(training::Step{.at = {.step = 1}, .loss = 0.5, .rates = {0.1}, .items = 1});
+  View view;
+  for (const double factor : {0.6, 0.9, 0.97, 0.0}) {
+    view.press(Press::Smooth, board);
+    EXPECT_EQ(view.style.smoothing, factor);
+  }
+  view.press(Press::Log, board);
+  view.press(Press::Smooth, board);
+  const auto screen = screen_of(board, view, {.width = 90, .height = 24}, false);
+  EXPECT_TRUE(std::ranges::any_of(screen, [](const std::string& line) {
+    return line.find("smoothed by 0.6") != line.npos && line.ends_with("log scale");
+  }));
+  view.press(Press::Log, board);
+  EXPECT_FALSE(view.style.logarithmic);
+}
+
 TEST(Plot, KeepsEverySecondPointOfTooMany) {
   Series many{"train", "loss"};
   for (int i = 0; i < 20'000; ++i) many.add(i, i);

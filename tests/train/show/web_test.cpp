@@ -103,7 +103,8 @@ TEST(WebDashboard, ServesItsPage) {
   const WebDashboard web;
   const std::string page = asked(port_of(web), line(web, "GET"));
   EXPECT_EQ(page.find("HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n"), 0u);
-  EXPECT_NE(page.find("new EventSource(\"events\")"), std::string::npos);
+  EXPECT_NE(page.find("<script src=\"page.js\""), std::string::npos);
+  EXPECT_NE(asked(port_of(web), line(web, "GET", "page.js")).find("new EventSource(\"events\")"), std::string::npos);
   EXPECT_EQ(page.find("http://"), std::string::npos);  // nothing from elsewhere
   EXPECT_EQ(page.find("https://"), std::string::npos);
   EXPECT_NE(page.find("Content-Security-Policy: default-src 'none'"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "kiln/train/team.hpp"
+#include "kiln/train/ranks/team.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "kiln/train/figure.hpp"
+#include "kiln/train/figure/figure.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,8 +8,8 @@
 #include "kiln/data/stream/place.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/ops/collective/communicator.hpp"
-#include "kiln/train/buckets.hpp"
 #include "kiln/train/metric_set.hpp"
+#include "kiln/train/ranks/buckets.hpp"
 #include "kiln/train/ranks/shards.hpp"
 #include "kiln/train/run.hpp"
 

@@ -1,4 +1,4 @@
-#include "kiln/train/histograms.hpp"
+#include "kiln/train/figure/histograms.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "kiln/train/buckets.hpp"
+#include "kiln/train/ranks/buckets.hpp"
 
 #include <algorithm>
 #include <utility>
