@@ -90,7 +90,8 @@ std::vector<TarEntry> read_tar(const FileBytes& archive) try {
       }
       if (kind == '0' || kind == '\0') entries.push_back({std::move(name), archive.bytes.subspan(at + kBlock, size)});
     }
-    at += kBlock + std::min((size + kBlock - 1) / kBlock * kBlock, all.size() - at - kBlock);
+    const std::uint64_t whole_blocks = (size + kBlock - 1) / kBlock * kBlock, left = all.size() - at - kBlock;
+    at += kBlock + static_cast<std::size_t>(std::min(whole_blocks, left));
   }
   return entries;
 } catch (...) { rethrow_as_memory_error(archive.name); }

@@ -1,11 +1,11 @@
 #include "kiln/data/table/decimal.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "kiln/core/parse_number.hpp"
 #include "kiln/core/text.hpp"
 
 namespace kiln {
@@ -15,7 +15,7 @@ namespace {
 double nearest(std::string digits, std::int32_t scale) {
   digits += text("e", -scale);
   double number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  parse_number(digits.data(), digits.data() + digits.size(), number);
   return number;
 }
 

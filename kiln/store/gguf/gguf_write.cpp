@@ -1,7 +1,7 @@
-#include <charconv>
 #include <cmath>
 
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/parse_number.hpp"
 #include "kiln/store/format/byte_reader.hpp"
 #include "kiln/store/gguf/blocks.hpp"
 #include "kiln/store/gguf/gguf.hpp"
@@ -29,7 +29,7 @@ bool read_number(std::string_view text, T& number) {
   const std::string_view digits = text.substr(text.starts_with('-'));
   if (digits.empty() || digits[0] < '0' || digits[0] > '9') return false;
   if (digits.size() > 1 && digits[0] == '0' && digits[1] != '.') return false;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const auto [end, error] = parse_number(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
 }
 
