@@ -9,14 +9,20 @@
 namespace kiln::gpu {
 
 void Lent::add(Ref<Storage> memory, Ref<Mark> copied) {
-  free_copied();
-  const std::lock_guard lock(mutex_);
-  loans_.push_back({std::move(memory), std::move(copied)});
+  try {
+    free_copied();
+    const std::lock_guard lock(mutex_);
+    loans_.push_back({memory, copied});
+  } catch (...) {  // it would be free before it was copied
+    copied->wait();
+    throw;
+  }
 }
 
 void Lent::free_copied() {
   std::vector<Loan> over;  // freed without the lock
   const std::lock_guard lock(mutex_);
+  over.reserve(loans_.size());  // from here on nothing throws
   for (Loan& loan : loans_)
     if (loan.copied->passed()) over.push_back(std::move(loan));
   std::erase_if(loans_, [](const Loan& loan) { return !loan.memory; });
