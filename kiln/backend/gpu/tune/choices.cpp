@@ -16,7 +16,7 @@ namespace {
 
 // The version of the tables of ways to choose from, and of what the questions mean: choices that were made from others
 // are forgotten.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr std::string_view kSign = " = ";
 
 }  // namespace

@@ -10,13 +10,18 @@
 namespace kiln::gpu {
 namespace {
 
-/// Calls of operations with the same names, on operands that are alike in their sizes' digits.
-std::string question_of(const op::Op& op, const Call& call) {
-  std::string all = text("rows of ", op::display_name(op));
+/// Calls of operations with the same names, with rows and operands that are alike in their sizes' digits, and operands that
+/// lie alike in memory: with which of them neighbours are neighbours, and which are repeated.
+std::string question_of(const op::Op& op, const op::RowFused& as, const Call& call) {
+  std::string all = text("rows of ", op::display_name(op), " in 2^", family::digits_of(as.rows));
   for (const Value& value : call.in) {
     if (!value.node()) continue;
     all += text(", ", value.dtype());
-    for (const std::int64_t size : value.shape()) all += text(" 2^", family::digits_of(size));
+    const Array array = read(value);
+    for (int i = 0; i < array.shape.size(); ++i) {
+      const std::int64_t step = array.strides[i];
+      all += text(" 2^", family::digits_of(array.shape[i]), step == 0 ? " repeated" : step == 1 ? "" : " apart");
+    }
   }
   return all;
 }
@@ -42,7 +47,7 @@ bool parts_are_quicker(Gpu& gpu, const op::Op& op, const op::RowFused& as, const
       ->cached<PartsFirst>(gpu.id(),
                            [&] {
                              static const std::array<std::string, 2> kWays{"fused", "parts"};
-                             const int way = gpu.choices().choose(question_of(op, call), kWays, [&](int i) {
+                             const int way = gpu.choices().choose(question_of(op, as, call), kWays, [&](int i) {
                                Trial trial(call);
                                try {
                                  if (i == 0) return fused(trial.call());

@@ -1,5 +1,6 @@
 // Kernels that are chosen by measuring, with a clock of the test's own.
 #include "kiln/backend/gpu/tune/choices.hpp"
+#include "kiln/autodiff/backward.hpp"
 
 #include <gtest/gtest.h>
 
@@ -83,17 +84,17 @@ TEST_F(Choosing, LeavesOutWaysThatCannotRun) {
 }
 
 TEST_F(Choosing, ReadsTheFileOfAProgramBeforeAllElse) {
-  write("shipped", "# a comment\n\nkiln 2 on a device: a product = small\n");
+  write("shipped", "# a comment\n\nkiln 3 on a device: a product = small\n");
   EXPECT_EQ(choose({1, 2, 3}, path("shipped")), 2);
   measure(true);
   EXPECT_EQ(choose({1, 2, 3}, path("shipped")), 2);
   EXPECT_EQ(ran_, 0);
   // A way that is no longer there is measured again, and the file is brought up to date.
-  write("shipped", "kiln 2 on a device: a product = huge\nkiln 2 on a device: another = x\n");
+  write("shipped", "kiln 3 on a device: a product = huge\nkiln 3 on a device: another = x\n");
   EXPECT_EQ(choose({3, 2, 1}, path("shipped")), 2);
   EXPECT_EQ(read_text_file(path("shipped")),
             "# Kernels that were measured to be the quickest (KILN_AUTOTUNE=1).\n"
-            "kiln 2 on a device: a product = small\nkiln 2 on a device: another = x\n");
+            "kiln 3 on a device: a product = small\nkiln 3 on a device: another = x\n");
 }
 
 TEST_F(Choosing, WritesAFileToShip) {
@@ -180,7 +181,7 @@ TEST_F(Choosing, KeepsTheBitsOfLargeProducts) {
   for (const Kind& kind : kinds)
     for (const Sizes& sizes : {Sizes{130, 72, 136}, Sizes{256, 128, 256}}) {
       const auto by = [&](std::string_view tile) {
-        write("shipped", text("kiln 2 on a device: product of ", kind.dtype, ", up to 2^8 x 2^8 x 2^7, 2^0 times, ",
+        write("shipped", text("kiln 3 on a device: product of ", kind.dtype, ", up to 2^8 x 2^8 x 2^7, 2^0 times, ",
                               kind.loads, " = ", tile, "\n"));
         return product(kind.device, kind.dtype, sizes,
                        std::make_unique<Choices>(
@@ -263,6 +264,34 @@ TEST_F(Choosing, KeepsTheBitsOfConvolutionsAndAttention) {
     }
 }
 
+TEST_F(Choosing, KeepsTheBitsOfGradientsOfAttention) {
+  const auto run = [](std::unique_ptr<Choices> choices) {
+    const Device on = Device(make_ref<Gpu>(make_simulated(), std::move(choices))).autodiff();
+    on.seed(5);
+    const auto heads = [&] {
+      return cast(normal({1, 2, 80, 40}, 0, 1, on, DType::F32), DType::F16).detach().require_grad();
+    };
+    const Value q = heads(), k = heads(), v = heads();
+    const Gradients found = backward(sum(cast(attention(q, k, v, {.causal = true}), DType::F32)));
+    return std::vector{bytes_of(found.of(q)), bytes_of(found.of(k)), bytes_of(found.of(v))};
+  };
+  measure(true);
+  const auto expected = run(shipped(path("made")));
+  const std::vector<std::string> asked = lines_of(path("made"));
+  ASSERT_EQ(asked.size(), 3u);  // the forward pass, and the gradients of queries and of keys
+  for (const char* const way : {"64 rows 16 deep", "64 rows 32 deep in one stage", "128 rows 16 deep"}) {
+    std::vector<std::string> wanted;
+    std::string file;
+    for (const std::string& line : asked) {
+      wanted.push_back(line.substr(0, line.rfind(" = ")) + " = " + way);
+      file += wanted.back() + "\n";
+    }
+    write("chosen", file);
+    EXPECT_EQ(run(shipped(path("chosen"))), expected) << way;
+    EXPECT_EQ(lines_of(path("chosen")), wanted);  // they are known, and nothing was measured
+  }
+}
+
 /// exp(x - max) / sum of rows, and the kernels that it took.
 std::pair<std::vector<double>, std::vector<std::string>> softmax_by_hand(std::unique_ptr<Choices> choices) {
   const test::WatchedDevice on(std::move(choices));
@@ -279,10 +308,10 @@ TEST_F(Choosing, TakesPartsOfAFusedKernelWhereTheyAreQuicker) {
   const std::vector<double> expected = softmax_by_hand(shipped(path("made"))).first;
   const std::vector<std::string> asked = lines_of(path("made"));
   ASSERT_EQ(asked.size(), 1u);
-  EXPECT_EQ(asked[0], "kiln 2 on a device: rows of max, sub+exp, div, float32 2^3 2^6 = fused");
+  EXPECT_EQ(asked[0], "kiln 3 on a device: rows of max, sub+exp, div in 2^3, float32 2^3 apart 2^6 = fused");
   measure(false);
   EXPECT_EQ(softmax_by_hand(shipped(path("made"))), std::pair(expected, std::vector<std::string>{"row_program"}));
-  write("parts", "kiln 2 on a device: rows of max, sub+exp, div, float32 2^3 2^6 = parts\n");
+  write("parts", "kiln 3 on a device: rows of max, sub+exp, div in 2^3, float32 2^3 apart 2^6 = parts\n");
   const auto [numbers, launches] = softmax_by_hand(shipped(path("parts")));
   EXPECT_GT(launches.size(), 1u);
   ASSERT_EQ(numbers.size(), expected.size());
