@@ -1,6 +1,8 @@
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <mutex>
 
 #include "kiln/core/error/error.hpp"
@@ -55,7 +57,14 @@ class PairEnd final : public Connection {
   ~PairEnd() override { close(); }
 
   void send(std::span<const std::byte> message) override { out_->push(message); }
-  std::optional<Message> receive() override { return in_->pop(); }
+  std::optional<Message> receive() override {
+    std::optional<Message> message = in_->pop();
+    if (!message || message->size() <= most_) return message;
+    close();
+    fail<IoError>("net: ", peer(), " has sent a message of ", message->size(), " bytes, and at most ", most_.load(),
+                  " are taken here");
+  }
+  void take_at_most(std::size_t bytes) override { most_ = bytes; }
   void close() noexcept override {
     out_->close();
     in_->close();
@@ -64,9 +73,12 @@ class PairEnd final : public Connection {
 
  private:
   std::shared_ptr<Pipe> out_, in_;
+  std::atomic<std::size_t> most_{std::numeric_limits<std::size_t>::max()};
 };
 
 }  // namespace
+
+void Connection::take_at_most(std::size_t /*bytes*/) {}
 
 void Connection::send_parts(std::span<const std::byte> begin, std::span<const std::byte> end) {
   Message whole(begin.begin(), begin.end());

@@ -41,6 +41,9 @@ class Connection {
   /// Waits for a message, and returns what comes before the bytes that went to their place. Where this throws, a part of the
   /// place may have been written.
   virtual std::optional<Message> receive_to(Place place);
+  /// From here on a message that arrives with more bytes ends the connection. The limit with which the connection was opened
+  /// holds, too.
+  virtual void take_at_most(std::size_t bytes);
   /// Ends both directions: calls of send() and receive() that wait return. What was sent before still arrives where the
   /// network permits. May be called more than once.
   virtual void close() noexcept = 0;

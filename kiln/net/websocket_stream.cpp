@@ -34,6 +34,7 @@ class WebSocket final : public Connection {
         stream_(std::move(stream)),
         end_(end),
         limits_(limits),
+        most_received_(limits.message_bytes),
         out_(end == End::Client ? kSent : kReceived),
         in_(std::max(kReceived, received.size())) {
     std::ranges::copy(received, in_.begin());
@@ -80,6 +81,7 @@ class WebSocket final : public Connection {
     }
   }
 
+  void take_at_most(std::size_t bytes) override { most_received_ = std::min(bytes, limits_.message_bytes); }
   void close() noexcept override { close_with(CloseCode::Normal); }
   std::string peer() const override { return stream_->peer(); }
 
@@ -218,9 +220,12 @@ class WebSocket final : public Connection {
       if (head.opcode == Opcode::Text) refuse(CloseCode::Unsupported, "a text message: Kiln's messages are binary");
       if (within != (head.opcode == Opcode::Continuation))
         refuse(CloseCode::Protocol, "a part of a message that does not follow the one before");
-      if (head.length > limits_.message_bytes - message.size())
+      const std::size_t most = most_received_;
+      if (message.size() > most || head.length > most - message.size())
         refuse(CloseCode::TooBig,
-               text("a message that is longer than the ", limits_.message_bytes, " bytes of Limits::message_bytes"));
+               text("a message that is longer than the ", most, " bytes",
+                    most == limits_.message_bytes ? " of Limits::message_bytes"
+                                                  : ", which are taken before the other end is known"));
       const bool is_whole = head.final && !within && head.length >= kLeastPlaced;
       const std::span<std::byte> end = is_whole ? place_for(head, place) : std::span<std::byte>();
       const std::size_t before = static_cast<std::size_t>(head.length) - end.size();
@@ -270,6 +275,7 @@ class WebSocket final : public Connection {
   const std::unique_ptr<Stream> stream_;
   const End end_;
   const Limits limits_;
+  std::atomic<std::size_t> most_received_;
   const Wake wake_;  // receive(), when another thread closes
 
   std::mutex send_mutex_;

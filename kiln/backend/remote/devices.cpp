@@ -1,6 +1,7 @@
 // The devices "remote:HOST:PORT" and "remote:tls:HOST:PORT", one of each per program while its session lives.
 #include "kiln/ops/devices.hpp"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,22 +19,36 @@ extern "C" const char kiln_remote_devices[];
 namespace kiln::remote {
 namespace {
 
+/// Known is the device at an address; whoever dials holds its mutex, and only those who want the same address wait.
+struct Known {
+  std::mutex dialing;
+  std::atomic<Device*> device{nullptr};
+};
+
 /// Ends the sessions when the program ends, so that servers need not wait for it.
 class AtExit {
  public:
   ~AtExit() {
-    for (const auto& [address, device] : devices)
-      if (device) dynamic_cast<Remote&>(device->backend()).leave();
+    const std::lock_guard lock(mutex);
+    for (auto& [address, known] : all)
+      if (Device* const device = known.device) dynamic_cast<Remote&>(device->backend()).leave();
   }
+  Known& at(std::string_view address) {
+    const std::lock_guard lock(mutex);
+    return all[std::string(address)];
+  }
+
+ private:
   std::mutex mutex;
-  std::map<std::string, Device*, std::less<>>
-      devices;  // never destroyed: tensors in global variables may outlive all else
+  // The devices are never destroyed: tensors in global variables may outlive all else.
+  std::map<std::string, Known, std::less<>> all;
 };
 
 Device device_at(std::string_view address) {
   static AtExit all;
-  const std::lock_guard lock(all.mutex);
-  Device*& known = all.devices.try_emplace(std::string(address), nullptr).first->second;
+  Known& at = all.at(address);
+  const std::lock_guard lock(at.dialing);
+  Device* const known = at.device;
   // A session that was lost stays so, with its tensors; whoever asks for the device from now on gets a new one.
   if (known && !dynamic_cast<Remote&>(known->backend()).is_lost()) return *known;
   ClientSettings settings;
@@ -49,8 +64,8 @@ Device device_at(std::string_view address) {
   }
   const Ref<Backend> backend = make_ref<Remote>(dial_of(address), std::move(settings));
   backend->make_permanent();
-  known = new Device(backend);
-  return *known;
+  at.device = new Device(backend);
+  return *at.device;
 }
 
 [[gnu::constructor(200)]] void register_remote() {

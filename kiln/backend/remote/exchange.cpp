@@ -136,6 +136,7 @@ void Exchange::receive(net::Connection& connection, const Hello& hello, std::ato
     open_ticket(hello.ticket).state = State::Coming;  // of two that have the key, one comes through
   }
   proved = true;
+  connection.take_at_most(kMostBytes);
   // From here on the ticket is used: where the value does not come, it has failed.
   struct Unless {
     Exchange& exchange;

@@ -13,7 +13,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostClients = 1024;
-constexpr std::size_t kMostWaiting = 64 << 20;  // bytes for a client that reads slowly; then its session waits
+constexpr std::size_t kMostGreeting = 64 << 10;  // bytes of a message before the token is known to be right
+constexpr std::size_t kMostWaiting = 64 << 20;   // bytes for a client that reads slowly; then its session waits
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -209,6 +210,7 @@ std::shared_ptr<Host::Kept> Host::welcome(Client& client, std::span<const std::b
     }
     if (!shows_token) return exchange_.receive(*client.connection, hello, client.greeted), nullptr;
     client.greeted = true;
+    client.connection->take_at_most(kMostBytes);
     return kept_for(client, hello);
   } catch (...) {
     const Refusal why = told(std::current_exception());
@@ -224,6 +226,7 @@ std::shared_ptr<Host::Kept> Host::welcome(Client& client, std::span<const std::b
 void Host::serve(Client& client) {
   std::shared_ptr<Kept> kept;
   try {
+    client.connection->take_at_most(kMostGreeting);
     const std::optional<net::Message> hello = client.connection->receive();
     kept = hello ? welcome(client, *hello) : nullptr;
     if (kept) {

@@ -45,7 +45,7 @@ class TimeLimit {
 
 Link::Link(Dial dial, ClientSettings settings)
     : dial_(std::move(dial)), settings_(std::move(settings)), outbox_(settings_.most_waiting, Outbox::WhenLost::Keep) {
-  auto [connection, welcome] = greet();
+  auto [connection, welcome] = greet(settings_.greeting);
   welcome_ = std::move(welcome);
   peer_ = connection->peer();
   outbox_.connect(std::move(connection));
@@ -94,7 +94,7 @@ void Link::close() {
   end({ErrorKind::Device, "this program has ended its session", {}});
 }
 
-std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
+std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet(double seconds) {
   std::shared_ptr<net::Connection> connection = dial_();
   {
     const std::lock_guard lock(mutex_);
@@ -112,13 +112,13 @@ std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
                                .ticket = {}});
   std::optional<net::Message> message;
   {
-    const TimeLimit limit(*connection, settings_.greeting);
+    const TimeLimit limit(*connection, seconds);
     const Ref<Failure> lost = attempt([&] {
       connection->send(out.take());
       message = connection->receive();
     });
-    require<IoError>(message.has_value() || !limit.is_late(), connection->peer(), " has not answered within ",
-                     settings_.greeting, " seconds: is it a server of Kiln, and the port right?");
+    require<IoError>(message.has_value() || !limit.is_late(), connection->peer(), " has not answered within ", seconds,
+                     " seconds: is it a server of Kiln, and the port right?");
     if (lost) throw_failure(*lost);
   }
   require<IoError>(message.has_value(), connection->peer(), " has closed the connection");
@@ -144,10 +144,26 @@ std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet() {
 void Link::post(std::vector<std::byte> entries, std::shared_ptr<const TensorData> data, std::size_t offset,
                 std::size_t count) {
   check();
+  require_length(entries.size() + count);
   outbox_.post_work({.head = std::move(entries), .data = std::move(data), .offset = offset, .count = count});
 }
 
+void Link::require_length(std::size_t bytes) {
+  constexpr std::size_t kNumbers = 16;  // that come before the entries
+  if (bytes <= kMostBytes - kNumbers) return;
+  end({ErrorKind::Device,
+       text("a call, a program or a request takes ", bytes, " bytes, and a server takes no more than ", kMostBytes,
+            " at once: give large attributes as tensors, and read fewer values at a time"),
+       {}});
+  {
+    const std::lock_guard lock(mutex_);
+    if (connection_) connection_->close();
+  }
+  throw_lost();
+}
+
 void Link::post_request(const Ref<Request>& request, std::vector<std::byte> entries) {
+  require_length(entries.size());
   Ref<Failure> lost;
   {
     const std::lock_guard lock(mutex_);
@@ -196,6 +212,7 @@ void Link::receive_all(std::shared_ptr<net::Connection> connection) {
 std::shared_ptr<net::Connection> Link::reconnect() {
   const auto start = Clock::now();
   const double window = std::min(settings_.window, welcome_.window);
+  const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   auto pause = std::chrono::milliseconds(20);
   std::string last = "it was closed";
   for (;;) {
@@ -204,7 +221,8 @@ std::shared_ptr<net::Connection> Link::reconnect() {
       if (closing_) return nullptr;
     }
     try {
-      auto [connection, welcome] = greet();
+      // A server that says nothing takes no more than what is left of the window.
+      auto [connection, welcome] = greet(std::min(settings_.greeting, std::max(window - passed(), 0.02)));
       outbox_.confirm(welcome.applied);
       ++reconnections_;
       outbox_.connect(connection);
@@ -216,7 +234,7 @@ std::shared_ptr<net::Connection> Link::reconnect() {
     } catch (const Error& error) { last = error.message(); } catch (const std::exception& error) {
       last = error.what();
     }
-    if (std::chrono::duration<double>(Clock::now() - start).count() > window) break;
+    if (passed() > window) break;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::milliseconds(1000));
   }

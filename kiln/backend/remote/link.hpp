@@ -82,8 +82,11 @@ class Link {
 
  private:
   Link(Dial dial, ClientSettings settings);
-  /// Opens a connection, and returns it with the server's answer. Throws DeviceError where the server refuses.
-  std::pair<std::shared_ptr<net::Connection>, Welcome> greet();
+  /// Opens a connection, and returns it with the server's answer, for which it waits that long. Throws DeviceError where the
+  /// server refuses.
+  std::pair<std::shared_ptr<net::Connection>, Welcome> greet(double seconds);
+  /// Ends the session where a frame would be too long to be sent: it could only be tried again and again.
+  void require_length(std::size_t bytes);
   void receive_all(std::shared_ptr<net::Connection> connection);
   /// How many last bytes of a piece that is `placed` are not in the message.
   void receive(std::span<const std::byte> message, std::size_t placed);

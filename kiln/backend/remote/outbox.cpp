@@ -1,5 +1,8 @@
 #include "kiln/backend/remote/outbox.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "kiln/backend/remote/packing.hpp"
 #include "kiln/backend/remote/protocol.hpp"
 #include "kiln/core/error/error.hpp"
@@ -58,10 +61,7 @@ void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>*
   std::unique_lock lock(mutex_);
   if (waits) changed_.wait(lock, [&] { return closed_ || messages_.empty() || bytes_ + entries.size() <= most_; });
   if (closed_) return;
-  if (messages_.empty()) {
-    timed_since_ = Clock::now();
-    timed_bytes_ = 0;
-  }
+  if (messages_.empty()) timed_since_ = Clock::now();
   entries.number = ++last_number_;
   if (number) *number = entries.number;
   wire::Writer out;
@@ -82,20 +82,25 @@ void Outbox::add(std::unique_lock<std::mutex>& lock, Outgoing message, bool wait
 
 void Outbox::confirm(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  bool any = false;
+  bool any = false, all_pieces = true;
+  std::size_t bytes = 0;
   while (next_ > 0 && messages_.front().number && messages_.front().number <= number && !(sending_ && next_ == 1)) {
-    bytes_ -= messages_.front().size();
-    timed_bytes_ += messages_.front().size();
+    bytes += messages_.front().size();
+    all_pieces &= messages_.front().data != nullptr;
     messages_.pop_front();
     --next_;
     any = true;
   }
-  if (timed_bytes_ >= kTimed) {
-    const auto start = std::exchange(timed_since_, Clock::now());
-    rate_ = static_cast<double>(std::exchange(timed_bytes_, 0)) /
-            std::chrono::duration<double>(timed_since_ - start).count();
+  if (!any) return;
+  bytes_ -= bytes;
+  const auto start = std::exchange(timed_since_, Clock::now());
+  if (all_pieces) {
+    timed_bytes_ += bytes;
+    timed_seconds_ += std::chrono::duration<double>(timed_since_ - start).count();
   }
-  if (any) changed_.notify_all();
+  if (timed_bytes_ >= kTimed)
+    rate_ = static_cast<double>(std::exchange(timed_bytes_, 0)) / std::max(std::exchange(timed_seconds_, 0), 1e-9);
+  changed_.notify_all();
 }
 
 void Outbox::close(double seconds) {

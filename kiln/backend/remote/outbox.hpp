@@ -48,7 +48,8 @@ class Outbox {
   void post_work(Outgoing entries, bool waits = true, std::atomic<std::uint64_t>* number = nullptr);
   /// The other end has all messages up to this number.
   void confirm(std::uint64_t number);
-  /// Bytes a second that the other end confirms while it always has some to confirm; 0 until that was a megabyte.
+  /// Bytes a second of pieces of tensors that the other end confirms one after the other, as what it computes between other
+  /// frames is no time of the link; 0 until that was a megabyte.
   double rate() const;
   /// From here on long messages are sent in fewer bytes, where they have fewer.
   void pack() { packs_ = true; }
@@ -75,6 +76,7 @@ class Outbox {
   std::uint64_t epoch_ = 0;  // of the connection
   std::chrono::steady_clock::time_point timed_since_{};
   std::size_t timed_bytes_ = 0;
+  double timed_seconds_ = 0;
   double rate_ = 0;
   std::atomic<bool> packs_{false};
   bool sending_ = false, closed_ = false;

@@ -47,6 +47,16 @@ struct Hostile : testing::Test {
 
 const auto upload = test::write_upload;
 
+TEST_F(Hostile, AFirstMessageIsShort) {
+  RawClient client(host);
+  client.hello({.token = std::string(100'000, 'x')});
+  EXPECT_EQ(client.told(), "");  // closed without a word
+  EXPECT_EQ(host.counters().refused, 0);
+  RawClient shorter(host);
+  shorter.hello({.token = std::string(50'000, 'x')});
+  EXPECT_NE(shorter.told().find("does not take this token"), std::string::npos);
+}
+
 TEST_F(Hostile, ATokenAVersionAndADeviceAreAskedFor) {
   EXPECT_EQ(sentence_of([&] { test::remote_device(host, {.token = "wrong"}); }),
             "DeviceError: remote device at this program: the server does not take this token");

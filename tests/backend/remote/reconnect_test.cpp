@@ -68,6 +68,66 @@ TEST(Greeting, OfAServerThatSaysNothingEndsInASentence) {
   EXPECT_NE(said.find("has not answered within 0.02 seconds: is it a server of Kiln"), std::string::npos) << said;
 }
 
+TEST(Greeting, OfAServerThatSaysNothingAnyMoreEndsWithTheWindow) {
+  remote::Host host({Device::cpu()});
+  Dialer dialer{&host};
+  std::vector<std::unique_ptr<net::Connection>> silent;
+  int dialed = 0;
+  // The greeting alone would take longer than the test may.
+  const Device device(make_ref<remote::Remote>(
+      [&]() -> std::unique_ptr<net::Connection> {
+        if (dialed++ == 0) return dialer();
+        auto [here, there] = net::connected_pair();
+        silent.push_back(std::move(there));
+        return std::move(here);
+      },
+      remote::ClientSettings{.window = 0.1, .greeting = 100'000}));
+  const Value x = full({4}, 1, device, DType::F32);
+  device.sync();
+  dialer.state->last->cut();
+  const std::string said = sentence_of([&] { (void)x.data(); });
+  EXPECT_NE(said.find("was lost and did not come back within 0.1 seconds"), std::string::npos) << said;
+}
+
+TEST(Work, ThatIsTooLongForAMessageEndsTheSessionInASentence) {
+  remote::Host host({Device::cpu()});
+  const auto link = remote::Link::open(Dialer{&host}, {});
+  const std::vector<std::byte> entries(remote::kMostBytes + 1);
+  const std::string said = sentence_of([&] { link->post(entries); });
+  EXPECT_NE(said.find("takes 16777217 bytes, and a server takes no more than 16777216 at once"), std::string::npos)
+      << said;
+  EXPECT_EQ(link->reconnections(), 0);
+  EXPECT_TRUE(link->is_lost());
+  link->close();
+}
+
+TEST(Rate, CountsPiecesOfTensorsAlone) {
+  auto [here, there] = net::connected_pair(8 << 20);
+  remote::Outbox outbox(64 << 20, remote::Outbox::WhenLost::Keep);
+  outbox.connect(std::move(here));
+  std::uint64_t number = 0;
+  const auto data = std::make_shared<const TensorData>(Shape{1 << 19}, DType::F32);  // 2 MB
+  const auto sent = [&](remote::Outgoing message) {
+    outbox.post_work(std::move(message));
+    EXPECT_TRUE(there->receive().has_value());
+    ++number;
+  };
+  // What the other end confirms after these has to do with what it computes.
+  sent({.head = std::vector<std::byte>(2 << 20)});
+  while (outbox.sent_bytes() < 2 << 20) std::this_thread::yield();
+  outbox.confirm(number);
+  EXPECT_EQ(outbox.rate(), 0);
+  sent({.head = std::vector<std::byte>(1)});
+  sent({.head = std::vector<std::byte>(1), .data = data, .count = 2 << 20});
+  while (outbox.sent_bytes() < 4 << 20) std::this_thread::yield();
+  outbox.confirm(number);
+  EXPECT_EQ(outbox.rate(), 0);
+  sent({.head = std::vector<std::byte>(1), .data = data, .count = 2 << 20});
+  while (outbox.sent_bytes() < 6 << 20) std::this_thread::yield();
+  outbox.confirm(number);
+  EXPECT_GT(outbox.rate(), 0);
+}
+
 TEST_F(Cut, WorkIsNeitherLostNorDoneTwice) {
   // After each number of messages that a connection may live for.
   cut_next_after(3);

@@ -1,11 +1,17 @@
 // The remote device over WebSockets of the loopback: names, tokens, the page, and values from server to server.
 #include <gtest/gtest.h>
 
+#include <poll.h>
+
+#include <atomic>
 #include <cstdlib>
+#include <optional>
+#include <thread>
 
 #include "kiln/backend/remote/address.hpp"
 #include "kiln/backend/remote/hosting.hpp"
 #include "kiln/backend/remote/remote.hpp"
+#include "kiln/net/socket.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/support/faulty_proxy.hpp"
 #include "tests/support/sentence.hpp"
@@ -25,6 +31,25 @@ TEST(Web, ADeviceIsNamedByItsServersAddress) {
   EXPECT_EQ(running->counters().sessions.size(), 1u);
   EXPECT_TRUE(sentence_of([] { Device::parse("remote:127.0.0.1:1"); }).starts_with("IoError: "));
   EXPECT_TRUE(sentence_of([] { Device::parse("remote:"); }).starts_with("ArgumentError: "));
+}
+
+TEST(Web, AServerThatDoesNotAnswerKeepsNobodyFromAnotherOne) {
+  std::optional<net::Socket> silent(net::tcp_listen({"127.0.0.1", 0}));  // who dials it waits for an answer
+  const int port = net::own_address(silent->get()).port;
+  const auto running = host(Device::cpu(), {.port = 0});
+  std::atomic<bool> ended{false};
+  std::string said;
+  std::thread waits([&] {
+    said = sentence_of([&] { Device::parse(text("remote:127.0.0.1:", port)); });
+    ended = true;
+  });
+  EXPECT_TRUE(net::wait_for(silent->get(), POLLIN, net::Deadline(10)));  // it has dialed
+  const Device other = Device::parse(text("remote:127.0.0.1:", running->port()));
+  EXPECT_EQ(sum(full({10}, 2, other, DType::F32)).item(), 20);
+  EXPECT_FALSE(ended);
+  silent.reset();
+  waits.join();
+  EXPECT_TRUE(said.starts_with("IoError: ")) << said;
 }
 
 TEST(Web, ATokenIsAskedFor) {
