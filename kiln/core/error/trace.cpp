@@ -2,9 +2,12 @@
 
 #include <cxxabi.h>
 #include <execinfo.h>
+#include <link.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -93,6 +96,37 @@ std::vector<Frame> frames_of(std::span<void* const> calls) {
   return frames;
 }
 
+/// Whether the ELF file has debug information. Only headers and the names of sections are read.
+bool has_debug_information(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  ElfW(Ehdr) header{};
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!file || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shentsize != sizeof(ElfW(Shdr)) ||
+      header.e_shstrndx >= header.e_shnum)
+    return false;
+  std::vector<ElfW(Shdr)> sections(header.e_shnum);
+  file.seekg(static_cast<std::streamoff>(header.e_shoff));
+  file.read(reinterpret_cast<char*>(sections.data()),
+            static_cast<std::streamsize>(sections.size() * sizeof(ElfW(Shdr))));
+  constexpr std::size_t kMostLetters = 1 << 20;
+  if (!file || sections[header.e_shstrndx].sh_size > kMostLetters) return false;
+  std::string names(sections[header.e_shstrndx].sh_size, '\0');
+  file.seekg(static_cast<std::streamoff>(sections[header.e_shstrndx].sh_offset));
+  file.read(names.data(), static_cast<std::streamsize>(names.size()));
+  return file && names.find("debug_info") != names.npos;
+}
+
+/// Whether the program or one of its libraries has debug information. Without any, no time goes into reading symbols.
+bool program_has_lines() {
+  static const bool has = dl_iterate_phdr(
+                              [](dl_phdr_info* module, std::size_t, void*) {
+                                const bool is_program = !module->dlpi_name || module->dlpi_name[0] == '\0';
+                                return int(has_debug_information(is_program ? "/proc/self/exe" : module->dlpi_name));
+                              },
+                              nullptr) != 0;
+  return has;
+}
+
 // The innermost CalledFrom of the thread.
 thread_local const Trace* told_calls = nullptr;
 thread_local bool is_told = false;
@@ -109,6 +143,7 @@ Trace CalledFrom::calls() { return !is_told ? Trace::here() : told_calls ? *told
 
 std::string detail::lines_of_error() {
   if (is_told) return told_calls ? lines_of(*told_calls) : std::string();
+  if (!program_has_lines()) return {};
   constexpr std::size_t kMost = 100, kLines = 12;  // a model of many layers calls deeply before an operation is reached
   std::array<void*, kMost> calls;
   const auto depth = static_cast<std::size_t>(backtrace(calls.data(), kMost));
