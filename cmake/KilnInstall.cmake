@@ -137,7 +137,8 @@ endfunction()
 # What is read: pages beside each other as they are in the tree, so that their links hold; the site where it was built
 # (`./dev docs`); examples, which a project of their own builds.
 function(kiln_install_documents)
-  install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+  # Two packages may not have one file.
+  install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kiln-dev COMPONENT dev)
   install(FILES README.md ARCHITECTURE.md CONTRIBUTING.md LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DOCDIR}
     COMPONENT doc)
   foreach(folder IN ITEMS docs book)

@@ -145,8 +145,12 @@ def check_packages():
         packages, error = packed(place)
         if error:
             return error
-        names, depends = set(), set()
+        names, depends, owner = set(), set(), {}
         for package in packages:
+            for line in lines_of(["dpkg-deb", "-c", str(package)]):
+                file = line.split()[-1] if line.split() else "/"
+                if not file.endswith("/") and owner.setdefault(file, package.name) != package.name:
+                    return f"{owner[file]} and {package.name} both have {file}, which dpkg refuses"
             names.add(lines_of(["dpkg-deb", "-f", str(package), "Package"])[0])
             fields = " ".join(lines_of(["dpkg-deb", "-f", str(package), "Depends"]))
             depends |= {part.split("(")[0].strip() for part in re.split(r"[,|]", fields) if part.strip()}
