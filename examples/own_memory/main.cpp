@@ -1,10 +1,16 @@
 // Computes with tensors that lie in a file: ./dev run own_memory [FOLDER]
 #include "examples/own_memory/file_pages.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/kiln.hpp"
 
 using namespace kiln;
 
+namespace {
+constexpr std::string_view kHelp = R"(Computes with tensors that lie in a file: ./dev run own_memory [FOLDER])";
+}  // namespace
+
 int main(int count, char** words) try {
+  if (kiln::printed_help(count, words, kHelp)) return 0;
   static FilePages pages(count > 1 ? words[1] : std::filesystem::temp_directory_path());
   set_memory_options({.source = &pages});  // before the first tensor
 

@@ -87,6 +87,22 @@ void learn(const Run& run) {
               static_cast<double>((learner.result().forward(x) - (x * 3).sin()).abs().max().item()));
 }
 
+const Help kHelp{
+    R"(Machines that do not trust the network between them learn one model, each from data that never leave it: all that
+they send each other goes over TLS, and who does not know their secret is turned away.
+
+  export KILN_RANK_SECRET=$(openssl rand -hex 32)              once; the same on all machines
+  peers --rank 0 --size 2 --address first.example:29400        on the first machine, which the others must reach
+  peers --rank 1 --size 2 --address first.example:29400        on the second
+
+Each rank listens at a port of its own, too, that ranks after it connect with. Over the open internet use a VPN
+(WireGuard, ...) besides: docs/net.md says why.)",
+    {{"rank", "the number of this machine, from 0"},
+     {"size", "how many machines there are"},
+     {"address", "host and port of rank 0"},
+     {"epochs", "how often each machine goes through its data"},
+     {"timeout", "seconds to wait for others"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

@@ -39,6 +39,19 @@ void write_firmware(const Run& run) {
         code.constant_bytes, code.arena_bytes);
 }
 
+const Help kHelp{
+    R"(Trains the guide's model with 32 hidden values and writes it as C for the firmware of a Raspberry Pi Pico:
+
+  pico [--target pico2] [--data mnist] [--images N] [--output DIR]
+  cmake -S examples/pico/firmware -B build/pico -DMODEL=DIR && cmake --build build/pico
+
+firmware/CMakeLists.txt says what that builds with Raspberry Pi's SDK, and without it.)",
+    {{"target", "the board: pico or pico2"},
+     {"data", "mnist (downloaded), digits (drawn by Kiln), or a directory with MNIST's files"},
+     {"images", "how many the model learns from"},
+     {"seed", "decides initial weights, order and noise"},
+     {"output", "the directory for the C sources"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, write_firmware); }
+int main(int argc, char** argv) { return run_main(argc, argv, write_firmware, kHelp); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kiln/backend/remote/hosting.hpp"
+#include "kiln/core/config/arguments.hpp"
 
 using namespace kiln;
 
@@ -30,9 +31,16 @@ Stage stage_of(const Device& device, int layers, std::uint64_t seed) {
   return stage;
 }
 
+constexpr std::string_view kHelp =
+    R"(A model over two servers: each keeps the weights of half of the layers, and activations go from one to the other without
+passing this program. While the second works on a batch, the first is at the next.
+
+  pipeline [HOST:PORT HOST:PORT]    without addresses it runs both servers itself)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (kiln::printed_help(argc, argv, kHelp)) return 0;
   try {
     std::vector<std::unique_ptr<Hosting>> own;
     std::vector<std::string> addresses(argv + 1, argv + argc);

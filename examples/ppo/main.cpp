@@ -65,6 +65,20 @@ void learn(const Run& run) {
   print("filmed: {}/episode-0001.gif\n", run.film);
 }
 
+const Help kHelp{
+    R"(Proximal policy optimisation learns to catch balls from pixels, by a convolutional network of one's own; then it is watched
+over 100 episodes, one of which is filmed. An episode has five balls, each worth 1, or -1 where it is missed.
+
+  ppo [--plain] [--web PORT] [--steps N] [--agent.clip X] [--film DIRECTORY] ...)",
+    {{"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"agent", "settings of the agent (kiln/rl/agents)"},
+     {"environments", "environments that run side by side"},
+     {"steps", "steps of training"},
+     {"episodes", "episodes of the final evaluation"},
+     {"seed", "decides initial weights, order and noise"},
+     {"film", "the directory for the film"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

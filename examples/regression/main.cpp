@@ -4,6 +4,7 @@
 //   regression --data housing.csv [--run DIRECTORY] [--plain] [--web PORT] [--epochs N] [--rate X] ...; --help lists all
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -40,6 +41,9 @@ Json kept(Run run) {
 void compare(const Run& run) {
   const Device device = Device::best();
   device.seed(run.seed);
+  require<IoError>(std::filesystem::exists(run.data), "there is no ", run.data,
+                   ": get it by\n  curl -LO "
+                   "https://raw.githubusercontent.com/ageron/handson-ml2/master/datasets/housing/housing.csv");
   const auto examples = in_memory(housing::read_examples(run.data));
   const std::int64_t held_out = examples->size() / 5;
   const auto [train_part, test_part] = split(examples, {examples->size() - held_out, held_out}, run.seed);
@@ -83,6 +87,23 @@ void compare(const Run& run) {
               1e5 * std::sqrt(static_cast<double>(mse_loss(guesses, test.prices).item())));
 }
 
+const Help kHelp{
+    R"(Prices of Californian districts from what a census knows of them (Pace, Barry, "Sparse spatial autoregressions", 1997): least
+squares, and a small network beside it, trained by a Learner.
+
+  regression --data housing.csv [--run DIRECTORY] [--plain] [--web PORT] [--epochs N] [--rate X] ...
+
+It needs housing.csv (California housing), and Kiln comes without it:
+  curl -LO https://raw.githubusercontent.com/ageron/handson-ml2/master/datasets/housing/housing.csv)",
+    {{"data", "a CSV file of California housing"},
+     {"run", "a directory for logs and checkpoints, in which a training that was stopped goes on"},
+     {"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, compare); }
+int main(int argc, char** argv) { return run_main(argc, argv, compare, kHelp); }

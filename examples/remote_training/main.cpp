@@ -8,8 +8,16 @@
 
 #include "examples/guide/train.hpp"
 #include "kiln/backend/remote/hosting.hpp"
+#include "kiln/core/config/arguments.hpp"
+
+namespace {
+constexpr std::string_view kHelp = R"(The guide, unchanged, on a device of a server: only the device's name differs.
+
+  remote_training [HOST:PORT] [EPOCHS] [BATCH]    without an address it lends this machine's processor to itself)";
+}  // namespace
 
 int main(int argc, char** argv) {
+  if (kiln::printed_help(argc, argv, kHelp)) return 0;
   try {
     std::unique_ptr<kiln::Hosting> own;
     std::string address = argc > 1 ? argv[1] : "";

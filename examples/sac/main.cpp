@@ -46,6 +46,20 @@ void learn(const Run& run) {
   print("filmed: {}/episode-0001.gif\n", run.film);
 }
 
+const Help kHelp{
+    R"(Soft actor-critic swings a pendulum up and holds it there; then it is watched over 100 episodes, one of which is filmed. The
+best reward of an episode is some -150: what it takes to swing up from where the pendulum hangs.
+
+  sac [--plain] [--web PORT] [--steps N] [--agent.common.rate X] [--film DIRECTORY] ...)",
+    {{"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"agent", "settings of the agent (kiln/rl/agents)"},
+     {"hidden", "sizes of the hidden layers"},
+     {"steps", "steps of training"},
+     {"episodes", "episodes of the final evaluation"},
+     {"seed", "decides initial weights, order and noise"},
+     {"film", "the directory for the film"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

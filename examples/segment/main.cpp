@@ -75,6 +75,30 @@ void learn(Run run) {
   masks::draw_seen(learner.result(), loaders, run.side, run.picture);
 }
 
+const Help kHelp{
+    R"(A U-Net learns which pixels of pictures belong to what: it says how well its regions and the true ones overlap on
+pictures that were held out, and draws some, the truth, and what it sees.
+
+  segment [--data FOLDER] [--annotations instances.json] [--model.width N] [--run DIRECTORY] [--plain] [--web PORT] ...;
+
+
+The folder holds pictures, and a file with the outlines of what is on them, in the form of COCO's instances.json.
+Without --data, discs, squares and triangles are drawn into such a folder, "shapes-400-64", which is used again.)",
+    {{"data", "a folder of pictures"},
+     {"annotations", "the file in the data folder that says what is on the pictures"},
+     {"model", "sizes of the network"},
+     {"run", "a directory for logs and checkpoints, in which a training that was stopped goes on"},
+     {"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"pictures", "how many pictures are drawn without --data"},
+     {"side", "pixels of the square that pictures are brought to"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"workers", "threads that prepare batches"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"},
+     {"picture", "the file that the picture is written to"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

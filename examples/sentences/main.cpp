@@ -108,6 +108,16 @@ void compare(const Run& run) {
   print("{:.1f} sentences a second\n", static_cast<double>(sentences.size()) / seconds.count());
 }
 
+const Help kHelp{
+    R"(BERT reads sentences: how near each two of them are to each other, by the mean of what it makes of their words.
+
+  sentences --weights FOLDER [--lines FILE]      with config.json, weights, and tokenizer.json or vocab.txt
+  sentences [--lines FILE] [--bert.layers N]     weights that are drawn at random)",
+    {{"weights", "a folder with config.json, weights and words; none: drawn at random"},
+     {"bert", "sizes of a BERT that is drawn at random"},
+     {"lines", "a file with a sentence on each line; none: a few about the weather and a cat"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, compare); }
+int main(int argc, char** argv) { return run_main(argc, argv, compare, kHelp); }

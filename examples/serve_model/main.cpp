@@ -70,10 +70,28 @@ void serve(const Run& run) {
   while (!stopped) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
+const Help kHelp{
+    R"(A model over HTTP: an ONNX file, or a graph that Kiln has saved. Requests that arrive together run as one batch.
+
+  serve_model --model mnist.onnx --port 8080
+  curl -d '{"inputs": [[[[0, ...]]]]}' http://127.0.0.1:8080/predict
+  curl -H 'Content-Type: application/octet-stream' --data-binary @x.f32 http://127.0.0.1:8080/predict > y.f32
+
+GET / says what the model takes. A server that others can reach (--host 0.0.0.0) should ask for a token (the
+environment's SERVE_MODEL_TOKEN, which clients send as "Authorization: Bearer TOKEN") and speak TLS (--certificate,
+--key). It ends by Ctrl-C.)",
+    {{"model", "an ONNX file, or a graph that Kiln has saved"},
+     {"host", "the address that it listens at; 0.0.0.0: all"},
+     {"port", "the port; 0: a free one, which is printed"},
+     {"batch", "the most examples that run at once"},
+     {"megabytes", "the most megabytes that a request has"},
+     {"certificate", "a file with the server's certificate; with --key it speaks TLS"},
+     {"key", "a file with the certificate's key"}}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGINT, [](int) { stopped = true; });
   std::signal(SIGTERM, [](int) { stopped = true; });
-  return run_main(argc, argv, serve);
+  return run_main(argc, argv, serve, kHelp);
 }

@@ -16,7 +16,9 @@ int main(int argc, char** argv) {
   CLI::App app("Lends a device to programs on other machines.");
   app.add_option("--device", device, "cpu, cuda, ...; the best one by default");
   app.add_option("--address", options.address, "0.0.0.0: for all who can reach this machine")->capture_default_str();
-  app.add_option("--port", options.port, "0: any that is free")->check(CLI::Range(0, 65535))->capture_default_str();
+  app.add_option("--port", options.port, "the port; 0: any that is free")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
   app.add_option("--token", options.token, "that clients have to show, as KILN_REMOTE_TOKEN");
   app.add_option("--memory", options.limits.memory, "bytes that each session may hold; 0: no limit");
   app.add_flag("--sends-to-servers", options.sends_to_servers, "clients may send tensors from here to other servers");

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include "kiln/core/config/arguments.hpp"
 #include "kiln/core/file.hpp"
@@ -99,6 +100,9 @@ void write(const models::CausalLm& model, const Run& run, const models::Characte
 }
 
 void learn_and_write(Run run) {
+  require<IoError>(std::filesystem::exists(run.data), "there is no ", run.data,
+                   ": get it by\n  curl -LO "
+                   "https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt");
   const std::string text = read_text_file(run.data);
   const models::Characters letters(text);
   const auto cut = static_cast<std::ptrdiff_t>(text.size() * 9 / 10);
@@ -114,6 +118,23 @@ void learn_and_write(Run run) {
   write(model, run, letters, device);
 }
 
+const Help kHelp{
+    R"(A small GPT-2 learns to write as Shakespeare did, letter by letter, and goes on from a prompt.
+
+  shakespeare --data tinyshakespeare/input.txt [--steps N] [--prompt TEXT] [--sampling.temperature T] ...
+
+It needs a text, and Kiln comes without one:
+  curl -LO https://raw.githubusercontent.com/karpathy/char-rnn/master/data/tinyshakespeare/input.txt)",
+    {{"data", "the text, one file"},
+     {"model", "sizes of the network"},
+     {"steps", "steps of training"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate of matrices, by Muon; all others take a tenth of it, by AdamW"},
+     {"seed", "decides initial weights, order and noise"},
+     {"prompt", "the text that is continued"},
+     {"letters", "letters that are written after training"},
+     {"sampling", "how the next token is drawn"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn_and_write); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn_and_write, kHelp); }

@@ -105,6 +105,26 @@ void paint(const Run& run) {
   print("painted: {}\n", run.picture);
 }
 
+const Help kHelp{
+    R"(A picture is painted in the style of another: its pixels go down the perceptual loss of a VGG-19 until its layers see the
+content of the one and the style of the other.
+
+  stylize --content photograph.jpg --style painting.jpg --weights vgg19.pth [--side N] [--steps N] [--picture FILE.png] ...
+
+Without --weights, torchvision's, the network is drawn at random: textures are those of the style, what things are it does not
+know. Without pictures it draws some.)",
+    {{"content", "the picture that is painted, a PNG or JPEG file; none: a disc"},
+     {"style", "the picture whose style is taken, a PNG or JPEG file; none: slanting stripes"},
+     {"weights", "the file of torchvision's vgg19; none: drawn at random"},
+     {"side", "pixels of the content's shorter side"},
+     {"width", "channels of the network's first stage"},
+     {"steps", "steps of training"},
+     {"rate", "the learning rate, at its highest"},
+     {"strength", "the weight of the style beside the content"},
+     {"smoothness", "the weight of differences between neighbouring pixels"},
+     {"seed", "decides initial weights, order and noise"},
+     {"picture", "the file that the picture is written to"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, paint); }
+int main(int argc, char** argv) { return run_main(argc, argv, paint, kHelp); }

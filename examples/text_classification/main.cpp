@@ -8,6 +8,7 @@
 //
 // The second learns DbPedia in the sizes of Burn's example. The third leaves that model as it is and learns small
 // additions to the weights of its attention (LoRA), and a head for the four classes of news; only these are saved.
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -117,6 +118,9 @@ void learn(const Run& run) {
   device.seed(run.seed);
   std::optional<learned::Classifier> before;
   if (run.from) before = learned::load(*run.from, device.autodiff());
+  require<IoError>(std::filesystem::exists(run.data), "there is no ", run.data,
+                   ": get it by\n  curl -LO "
+                   "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv/test.csv");
   auto data = articles::load(run.data, {run.set, run.batch, run.sample, run.seed},
                              before ? std::optional(before->words) : std::nullopt);
 
@@ -131,6 +135,35 @@ void learn(const Run& run) {
   if (run.save) learned::save({config, data.words, std::move(model)}, *run.save);
 }
 
+const Help kHelp{
+    R"(A transformer tells what texts are about: news (AG News: the world, sports, business, science and technology) or
+articles of an encyclopedia (DbPedia, 14 classes); both of Zhang, Zhao, LeCun, "Character-level convolutional networks
+for text classification", 2015.
+
+  text_classification --data ag_news/test.csv [--run DIRECTORY] [--plain] [--web PORT] [--epochs N] ...
+  text_classification --config examples/text_classification/dbpedia.json --data dbpedia_csv --save encyclopedia
+  text_classification --data ag_news_csv --from encyclopedia --lora 8 --save news
+
+The second learns DbPedia in the sizes of Burn's example. The third leaves that model as it is and learns small
+additions to the weights of its attention (LoRA), and a head for the four classes of news; only these are saved.
+
+It needs AG News or DbPedia, and Kiln comes without them:
+  curl -LO https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv/test.csv)",
+    {{"data", "a CSV file, of which a fifth is held out, or a folder with train.csv and test.csv"},
+     {"set", "which data set the files are of"},
+     {"sample", "how many texts are learned from; none: all"},
+     {"from", "a folder that --save wrote: begins with its model, and with its words"},
+     {"lora", "the rank of adapters of that model's attention; only they are trained"},
+     {"save", "a folder for what was learned"},
+     {"run", "a directory for logs and checkpoints, in which a training that was stopped goes on"},
+     {"plain", "lines in place of the dashboard"},
+     {"web", "a port: the dashboard as a page for a browser; 0: any port that is free"},
+     {"model", "sizes of the network"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -73,6 +74,9 @@ struct Parts {
 
 Parts read_texts(const Run& run) {
   Parts parts;
+  require<IoError>(std::filesystem::exists(run.data), "there is no ", run.data,
+                   ": get it by\n  curl -LO "
+                   "https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv/test.csv");
   const CsvFile records(run.data, {.header = false});
   require<DataError>(records.width() == 3, run.data, ": its records are not a class, a title and a text");
   for (std::int64_t i = 0; i < records.size(); ++i) {
@@ -146,6 +150,22 @@ void learn(Run run) {
   }
 }
 
+const Help kHelp{
+    R"(A tagger gives news in small letters their capitals back (Lita et al., "tRuEcasIng", 2003): whether a word is all small, has
+a capital first, or is something else. Beside it what each word is most often by itself.
+
+  truecase --data ag_news/test.csv [--epochs N] [--rate X] ...
+
+It needs test.csv of AG News, and Kiln comes without it:
+  curl -LO https://raw.githubusercontent.com/mhjabreel/CharCnn_Keras/master/data/ag_news_csv/test.csv)",
+    {{"data", "a CSV file of AG News"},
+     {"model", "sizes of the network"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"longest", "words of a text that are looked at"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

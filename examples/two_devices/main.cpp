@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "kiln/backend/router/router.hpp"
+#include "kiln/core/config/arguments.hpp"
 #include "kiln/data/compose/kept.hpp"
 #include "kiln/data/digits.hpp"
 #include "kiln/data/image_tensors.hpp"
@@ -83,9 +84,16 @@ void train_on(const Device& first, const Device& second) {
   std::printf("accuracy %.3f\n", accuracy_of(still(model), device));
 }
 
+constexpr std::string_view kHelp =
+    R"(A model whose layers are on two devices, trained in micro-batches: where the devices work on their own, as GPUs do, the
+second computes one micro-batch while the first computes the next.
+
+  two_devices [DEVICE DEVICE]      two_devices cuda cuda:1)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (kiln::printed_help(argc, argv, kHelp)) return 0;
   try {
     train_on(Device::parse(argc > 2 ? argv[1] : "cpu"), Device::parse(argc > 2 ? argv[2] : "reference"));
   } catch (const std::exception& error) {

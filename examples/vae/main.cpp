@@ -19,7 +19,7 @@ using namespace kiln;
 using models::Vae;
 
 struct Run {
-  std::string data = "mnist";  // or digits, or a directory with MNIST's files
+  std::string data = "digits";  // or mnist, or a directory with MNIST's files
   models::VaeConfig model = {};
   std::int64_t epochs = 12, batch = 128;
   double rate = 2e-3;
@@ -72,6 +72,19 @@ void learn(const Run& run) {
   print("drawn: {}\n", run.picture);
 }
 
+const Help kHelp{
+    R"(A variational autoencoder learns digits; the bound of images that it never saw, and a picture: some of them, what it
+makes of them, and digits of its own.
+
+  vae [--data mnist] [--epochs N] [--model.latent N] [--picture FILE.png] ...)",
+    {{"data", "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files"},
+     {"model", "sizes of the network"},
+     {"epochs", "how often training goes through the data"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate, at its highest"},
+     {"seed", "decides initial weights, order and noise"},
+     {"picture", "the file that the picture is written to"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }

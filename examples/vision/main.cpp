@@ -135,6 +135,16 @@ void draw(const Run& run) {
   print("drawn: {}\n", run.picture);
 }
 
+const Help kHelp{
+    R"(What the functions of kiln/vision make of a picture, in one picture:
+
+  ./dev run vision [--picture vision.png] [--device cpu] [--of FILE.jpg]
+
+Without a file it draws a scene.)",
+    {{"picture", "the file that is written"},
+     {"device", "the device that computes"},
+     {"of", "the PNG or JPEG file that is looked at; none: a scene that is drawn"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, draw); }
+int main(int argc, char** argv) { return run_main(argc, argv, draw, kHelp); }

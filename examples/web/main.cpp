@@ -61,10 +61,23 @@ void serve(const Run& run) {
   while (!stopped) std::this_thread::sleep_for(std::chrono::milliseconds(50));
 }
 
+const Help kHelp{
+    R"(Serves the pages of this folder to a browser on this machine:
+
+  ./dev run web [--port 8000] [--data DIR] [--models DIR]
+
+The modules of WebAssembly that they load are built by `./dev build wasm`; this program only hands out files.)",
+    {{"address", "the address that it listens at"},
+     {"port", "the port; 0: any that is free"},
+     {"source", "the tree with examples/web and packaging/npm"},
+     {"modules", "the folder with the modules that Emscripten wrote"},
+     {"data", "a folder with MNIST's four files; empty: KILN_DATA"},
+     {"models", "a folder with networks and lists of labels for the pages"}}};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::signal(SIGINT, [](int) { stopped = true; });
   std::signal(SIGTERM, [](int) { stopped = true; });
-  return run_main(argc, argv, serve);
+  return run_main(argc, argv, serve, kHelp);
 }

@@ -21,7 +21,7 @@ using models::Critic;
 using models::Generator;
 
 struct Run {
-  std::string data = "mnist";  // or digits, or a directory with MNIST's files
+  std::string data = "digits";  // or mnist, or a directory with MNIST's files
   models::GeneratorConfig generator = {.width = 32};
   models::CriticConfig critic = {.width = 32};
   std::int64_t steps = 2000, critic_steps = 3, batch = 64;
@@ -95,6 +95,22 @@ void learn(const Run& run) {
   print("drawn: {}\n", run.picture);
 }
 
+const Help kHelp{
+    R"(A generator learns to make digits that a critic cannot tell from real ones; how far the critic holds them from images
+that neither has seen, and a picture of a hundred.
+
+  wgan [--data mnist] [--steps N] [--generator.width N] [--picture FILE.png] ...)",
+    {{"data", "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files"},
+     {"generator", "sizes of the generator"},
+     {"critic", "sizes of the critic"},
+     {"steps", "steps of training"},
+     {"critic_steps", "steps of the critic for each of the generator"},
+     {"batch", "items in a step"},
+     {"rate", "the learning rate, at its highest"},
+     {"penalty", "the weight of the penalty on the critic's gradient"},
+     {"seed", "decides initial weights, order and noise"},
+     {"picture", "the file that the picture is written to"}}};
+
 }  // namespace
 
-int main(int argc, char** argv) { return run_main(argc, argv, learn); }
+int main(int argc, char** argv) { return run_main(argc, argv, learn, kHelp); }
