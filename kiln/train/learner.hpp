@@ -137,19 +137,23 @@ class Learner final : public training::Loop {
   }
 
   /// Histograms of parameters and of their gradients, for logs and displays. The Learner then waits for each loss before
-  /// it takes the next step. Throws ArgumentError for an invalid configuration, one that selects no parameter, or a step
-  /// that is written by hand.
+  /// it takes the next step. Ranks that share the optimizer's state have parts of the gradients, which are then left
+  /// out. Throws ArgumentError for an invalid configuration, one that selects no parameter, or a step that is written by
+  /// hand.
   Learner& histograms(const HistogramConfig& config = {}) {
     keep_histograms(config);
     return *this;
   }
   /// A picture for logs and displays: draw(model), an Image or a Picture, is called with the model for inference after
-  /// each evaluation of `fit(train, valid)`, or after each epoch of `fit(train)`. Throws ArgumentError if the name is
-  /// taken.
+  /// each evaluation of `fit(train, valid)`, or after each epoch of `fit(train)`; of several ranks, all set it and the
+  /// first calls it. Throws ArgumentError if the name is taken.
   template <class Draw>
   requires std::invocable<Draw&, const M&> Learner& pictures(const std::string& name, Draw draw) {
-    keep_pictures(name,
-                  [this, draw = std::move(draw)]() mutable { return png_of(draw(std::as_const(*this).result())); });
+    keep_pictures(name, [this, draw = std::move(draw)](bool leads) mutable -> std::optional<PngPicture> {
+      const M model = result();  // on all ranks, as each may have a part of the average
+      if (!leads) return std::nullopt;
+      return png_of(draw(model));
+    });
     return *this;
   }
 

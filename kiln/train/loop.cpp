@@ -102,20 +102,23 @@ void Loop::keep_histograms(const HistogramConfig& config) {
   config.check();
   require<ArgumentError>(
       !by_hand_, "histograms: a step that is written by hand keeps its gradients to itself: make histograms there");
+  require<ArgumentError>(config.weights || team_.sharding() == Sharding::None,
+                         "histograms: ranks that share the optimizer's state have parts of the gradients only: make "
+                         "histograms of weights");
   (void)selected_params(model_ref(), config.which);  // selects some
   histograms_ = config;
 }
 
-void Loop::keep_pictures(std::string name, std::function<PngPicture()> draw) {
+void Loop::keep_pictures(std::string name, DrawPicture draw) {
   for (const auto& [other, drawn] : pictures_)
     require<ArgumentError>(other != name, "training: there are two pictures called '", name, '\'');
   pictures_.emplace_back(std::move(name), std::move(draw));
 }
 
 void Loop::draw_pictures() {
-  if (!team_.leads()) return;
   const NoGrad pause;
-  for (const auto& [name, draw] : pictures_) run_.notify(Drawing{run_.at, name, draw()});
+  for (const auto& [name, draw] : pictures_)
+    if (auto picture = draw(team_.leads())) run_.notify(Drawing{run_.at, name, *std::move(picture)});
 }
 
 LearnerConfig Loop::trial_config(LearnerConfig config, std::int64_t steps) {
@@ -318,7 +321,7 @@ void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates)
   if (optional_state_.scaler && !optional_state_.scaler->unscale(grads, everywhere)) grads = {};
   else {
     if (histograms_ && team_.leads() && run_.at.step % histograms_->every == 0)
-      report_distributions(*histograms_, run_, model_ref(), grads);
+      report_distributions(*histograms_, run_, model_ref(), shards_ ? GradientsParams{} : grads);
     if (shards_) shards_->step(rates, model_ref(), grads);
     else update(rates, grads);
   }

@@ -64,8 +64,10 @@ class Loop {
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                         Json configuration);
   void keep_histograms(const HistogramConfig& config);
-  /// After each evaluation, and at the ends of epochs without one.
-  void keep_pictures(std::string name, std::function<PngPicture()> draw);
+  /// After each evaluation, and at the ends of epochs without one. All ranks call `draw` together; only for
+  /// the first, which leads, the result has a picture.
+  using DrawPicture = std::function<std::optional<PngPicture>(bool leads)>;
+  void keep_pictures(std::string name, DrawPicture draw);
   /// Makes this a trial of `steps` steps of another loop, whose rates and metrics it takes.
   void try_out(const Loop& other);
   static LearnerConfig trial_config(LearnerConfig config, std::int64_t steps);
@@ -162,7 +164,7 @@ class Loop {
   std::function<Rates(const Position&)> rates_;
   RunFacts facts_;
   std::optional<HistogramConfig> histograms_;
-  std::vector<std::pair<std::string, std::function<PngPicture()>>> pictures_;
+  std::vector<std::pair<std::string, DrawPicture>> pictures_;
   GradientsAccumulator gradients_;
   std::int64_t gathered_items_ = 0, gathered_batches_ = 0;  // of the current step, on all ranks
   std::int64_t checked_step_ = -1;                          // the step whose weights were checked last
