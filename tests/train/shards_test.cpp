@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "kiln/collective/thread_ranks.hpp"
+#include "kiln/data/image.hpp"
 #include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/optim/lbfgs.hpp"
@@ -47,6 +49,7 @@ struct Case {
   LearnerConfig config{.steps = 7, .seed = 3};
   DType dtype = DType::F32;
   std::filesystem::path checkpoints{};
+  std::shared_ptr<std::atomic<int>> drawn{};  // counts the pictures of all ranks, if there are any
 };
 
 /// What one rank ends with.
@@ -74,6 +77,11 @@ Result trained(const Case& given, const Ranks& ranks, const Device& device) {
   const Losses losses{std::make_shared<std::vector<double>>()};
   learner.rate(0.02).add(losses);
   if (!given.checkpoints.empty()) learner.checkpoints(given.checkpoints);
+  if (given.drawn)
+    learner.pictures("picture", [drawn = given.drawn](const Layers&) {
+      ++*drawn;
+      return Image{{0, 1}, 1, 2, 0};
+    });
   Together options{.items = 44};
   auto data = examples(options, ranks, true);
   learner.fit(data);
@@ -405,6 +413,16 @@ TEST(Sharding, RefusesWhatHasNoParts) {
       "ConfigError: training: ranks differ in their training: rank 0 has the sharding None, and rank 1 the sharding "
       "State");
   EXPECT_EQ(said[0], said[1]);
+}
+
+TEST(Sharding, DrawsTheAverageThatAllRanksHavePartsOf) {
+  const Case given{.rule = ScheduleFreeAdamWConfig{},
+                   .sharding = Sharding::State,
+                   .config = {.epochs = 2, .seed = 3},
+                   .drawn = std::make_shared<std::atomic<int>>()};
+  const auto all = train_on(processors(2), given);
+  EXPECT_EQ(bits_of(all[1].weights), bits_of(all[0].weights));
+  EXPECT_EQ(*given.drawn, 2);  // the first rank draws after each epoch
 }
 
 TEST(Sharding, TrainsTwice) {
