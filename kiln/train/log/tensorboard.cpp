@@ -225,7 +225,7 @@ void TensorBoard::on(const training::Evaluation& evaluation) {
     else file_->scalar(evaluation.split + '/' + reading.name, reading.value, evaluation.at.step);
   for (const Reading& reading : evaluation.readings)
     if (reading.matrix)
-      file_->image(evaluation.split + '/' + reading.name, image_of(*reading.matrix), evaluation.at.step);
+      file_->image(evaluation.split + '/' + reading.name + "/matrix", image_of(*reading.matrix), evaluation.at.step);
 }
 
 void TensorBoard::on(const training::Distribution& values) {

@@ -51,8 +51,8 @@ class EventFile {
   GrowingFile file_;
 };
 
-/// A callback: logs loss and rates of each `every`th step, every metric as "split/metric", matrices of metrics as images,
-/// histograms and pictures.
+/// A callback: logs loss and rates of each `every`th step, every metric as "split/metric", histograms, pictures, and
+/// matrices of metrics as images "split/metric/matrix", since TensorBoard takes one kind of data for a tag.
 class TensorBoard {
  public:
   static constexpr bool kIsALog = true;

@@ -41,8 +41,10 @@ with tempfile.TemporaryDirectory() as folder:
     expect((list(found.bucket_limit), list(found.bucket)), ([1, 2, 3, 4], [1, 2, 0, 1]), "its ranges")
     [drawn] = read.Images("drawn")
     expect((drawn.step, drawn.height, drawn.width), (4, 1, 2), "a drawing")
-    [matrix] = read.Images("valid/confusion")
+    [matrix] = read.Images("valid/confusion/matrix")
     expect((matrix.step, matrix.height, matrix.width), (4, 48, 48), "a confusion matrix")
+    tags = read.Tags()
+    expect(set(tags["scalars"]) & set(tags["images"]), set(), "tags of two kinds")
 
     [tag] = [tag for tag in read.Tags()["tensors"] if tag.startswith("note")]
     [note] = read.Tensors(tag)
