@@ -97,6 +97,9 @@ TEST(LabelEncoder, EncodesAndDecodes) {
             "LabelEncoder: 'cats' is none of the 3 classes (did you mean 'cat'?)");
   EXPECT_EQ(said_by([&] { (void)encoder.decode(Tensor<1, Int>::of({3}, device)); }),
             "LabelEncoder: there is no class 3 of 3");
+  const nn::LabelEncoder unnamed = nn::LabelEncoderConfig{.classes = 3}.init(device);
+  EXPECT_EQ(said_by([&] { (void)unnamed.encode(std::vector<std::string>{""}, device); }),
+            "LabelEncoder: class 0 has no name: fit() a LabelEncoderConfig, or load a saved encoder");
   const auto fit = [&](nn::LabelEncoderConfig config, const std::vector<std::string>& given) {
     return said_by([&] { (void)config.fit(given, device); });
   };

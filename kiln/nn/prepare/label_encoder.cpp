@@ -8,6 +8,7 @@
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
+#include "kiln/core/size.hpp"
 #include "kiln/ops/functions.hpp"
 
 namespace kiln::nn {
@@ -30,6 +31,8 @@ std::vector<std::string> LabelEncoder::names() const {
     std::string& name = names.emplace_back(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                                            bytes.begin() + static_cast<std::ptrdiff_t>(at + width));
     name.erase(std::min(name.find('\0'), name.size()));
+    require<ArgumentError>(!name.empty(), "LabelEncoder: class ", names.size() - 1,
+                           " has no name: fit() a LabelEncoderConfig, or load a saved encoder");
   }
   return names;
 }
@@ -65,7 +68,8 @@ std::vector<std::string> LabelEncoder::decode(const Tensor<1, Int>& numbers) con
 LabelEncoder LabelEncoderConfig::init(const Device& device) const {
   require<ArgumentError>(classes > 0 && bytes > 0, "LabelEncoderConfig: classes = ", classes, " and bytes = ", bytes,
                          " must be positive");
-  return encoder_of(std::vector<std::uint8_t>(static_cast<std::size_t>(classes * bytes)), *this, device);
+  const std::int64_t size = multiply_sizes("LabelEncoderConfig", classes, bytes);
+  return encoder_of(std::vector<std::uint8_t>(static_cast<std::size_t>(size)), *this, device);
 }
 
 LabelEncoder LabelEncoderConfig::fit(std::span<const std::string> words, const Device& device) const {

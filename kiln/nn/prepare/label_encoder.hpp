@@ -21,7 +21,8 @@ namespace kiln::nn {
 struct LabelEncoder {
   Buffer<2, Int> letters;  // [classes, bytes], unsigned bytes
 
-  /// The names in the order of their numbers. Waits for the device, like the functions below.
+  /// The names in the order of their numbers. Waits for the device, like the functions below. Throws ArgumentError if
+  /// there are none yet.
   std::vector<std::string> names() const;
   /// The numbers of these names, [names]. Throws DataError for one that is unknown, with the most similar.
   Tensor<1, Int> encode(std::span<const std::string> words, const Device& device) const;

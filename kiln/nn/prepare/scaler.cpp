@@ -44,6 +44,7 @@ Measured measure(Scaling kind, std::vector<double> values) {
 
 void require_columns(const Scaler& scaler, const Value& x) {
   require<ArgumentError>(!scaler.shift.empty(), "Scaler: has no numbers: fit() or init() a ScalerConfig");
+  require<ShapeError>(x.rank() >= 1, "Scaler: a single number has no columns");
   const std::int64_t columns = scaler.shift.shape()[0], last = x.shape().back();
   require<ShapeError>(last == columns, "Scaler: the last dimension of ", x.shape(), " is not its ", columns,
                       columns == 1 ? " column" : " columns");

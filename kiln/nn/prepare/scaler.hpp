@@ -44,7 +44,7 @@ struct ScalerConfig {
   /// A scaler that changes nothing, to load a saved one into. Throws ArgumentError for less than 1 column.
   Scaler init(const Device& device) const;
   /// Measures the columns of x [rows, columns], in double precision, and leaves NaN out; the scaler is on the device of
-  /// x, in float32 or the float type of x. A column of one value is divided by 1. Throws DataError for a column without
+  /// x, in its float type. A column of one value is divided by 1. Throws DataError for a column without
   /// a value or with an infinite one.
   Scaler fit(const Tensor<2>& x) const;
 };
