@@ -12,18 +12,18 @@ namespace kiln {
 class ResultScope {
  public:
   using See = FunctionRef<void(Inputs operands, std::span<const Value> results)>;
-  explicit ResultScope(See see);
-  ~ResultScope();
+  explicit ResultScope(See see) : see_(see), outer_(innermost_) { innermost_ = this; }
+  ~ResultScope() { innermost_ = outer_; }
   ResultScope(const ResultScope&) = delete;
   ResultScope& operator=(const ResultScope&) = delete;
 
-  /// Called by emit().
+  /// Called by emit(). Without a scope it reads one pointer.
   static void note(Inputs operands, std::span<const Value> results) {
-    for (const ResultScope* scope = innermost(); scope; scope = scope->outer_) scope->see_(operands, results);
+    for (const ResultScope* scope = innermost_; scope; scope = scope->outer_) scope->see_(operands, results);
   }
 
  private:
-  static const ResultScope* innermost();
+  static inline constinit thread_local const ResultScope* innermost_ = nullptr;
   See see_;
   const ResultScope* outer_;
 };

@@ -2,7 +2,6 @@
 
 #include "kiln/ops/scope/beside.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
-#include "kiln/ops/scope/result_scope.hpp"
 
 namespace kiln {
 namespace {
@@ -13,7 +12,6 @@ thread_local KeyScope* key_scope = nullptr;
 thread_local const FailsWith* fails_with = nullptr;
 thread_local Device::Place beside;
 thread_local const OperandScope* operand_scope = nullptr;
-thread_local const ResultScope* result_scope = nullptr;
 
 }  // namespace
 
@@ -38,10 +36,6 @@ Checkpointing::Strategy checkpointing() { return strategy; }
 OperandScope::OperandScope(Inputs operands) : operands_(operands), outer_(operand_scope) { operand_scope = this; }
 OperandScope::~OperandScope() { operand_scope = outer_; }
 const OperandScope* OperandScope::innermost() { return operand_scope; }
-
-ResultScope::ResultScope(See see) : see_(see), outer_(result_scope) { result_scope = this; }
-ResultScope::~ResultScope() { result_scope = outer_; }
-const ResultScope* ResultScope::innermost() { return result_scope; }
 
 KeyScope::KeyScope(std::vector<Key>& keys, Mode mode) : keys_(keys), mode_(mode), outer_(key_scope) {
   key_scope = this;
