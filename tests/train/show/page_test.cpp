@@ -189,7 +189,7 @@ TEST(RunsPage, ShowsRunsBesideEachOther) {
       [] {
         return std::string(
             R"([{"name":"a<b>","state":"all 2 epochs are done","parameters":{"rate":"0.1"},)"
-            R"("curves":[["loss","valid",[[1,1],[2,0.5]]]],"shown":[]},)"
+            R"("curves":[["loss","valid",[[1,1],[2,0.5]]]],"shown":[["__proto__","x",1,{}],["histogram","no",1,{}]]},)"
             R"({"name":"c","state":"runs, or was killed","parameters":{"rate":"0.2"},)"
             R"("curves":[["loss","valid",[[1,2],[3,0.25]]]],"shown":[["histogram","w",1,{"edges":[0,1],"counts":[3]}]]}])");
       },
@@ -201,8 +201,17 @@ TEST(RunsPage, ShowsRunsBesideEachOther) {
       "document.querySelector('figure[data-metric=loss]').textContent.includes('a<b> \u00b7 valid 0.5')"));
   EXPECT_TRUE(browser.becomes("document.querySelector('#parameters table').textContent.includes('rate0.10.2')"));
   EXPECT_TRUE(browser.becomes(text_of("said") + ".includes('a<b>: all 2 epochs are done')"));
+  EXPECT_TRUE(browser.becomes(text_of("said") + ".includes('cannot show the histogram a<b> \u00b7 no: ')"));
   browser.evaluate("document.querySelector('#runs input').click(),1");
   EXPECT_TRUE(browser.becomes("series.get('loss').size === 1 && series.get('loss').has('c \u00b7 valid')"));
+}
+
+TEST(RunsPage, SaysWhatIsWrongWithTheRuns) {
+  const auto program = test::Browser::program();
+  if (!program) GTEST_SKIP() << "there is no Chromium here (Debian: chromium); KILN_CHROMIUM names one";
+  const RunsPage page([]() -> std::string { fail<DataError>("no run is left"); }, {});
+  test::Browser browser(*program, page.address());
+  EXPECT_TRUE(browser.becomes(text_of("state") + ".startsWith('the runs cannot be shown: no run is left')"));
 }
 
 TEST_F(Page, SaysThatTheProgramHasGone) {

@@ -82,7 +82,7 @@ addEventListener("pointermove", e => {
   const [a, b] = grabbed.range, moved = (grabbed.share(e) - grabbed.at) * (b - a);
   look(a - moved, b - moved);
 });
-addEventListener("pointerup", () => { grabbed = null; });
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { grabbed = null; });
 
 function figureOf(metric) {
   if (plots.has(metric)) return plots.get(metric);
@@ -278,9 +278,15 @@ function picture(name, step, {png}) {
   image.alt = name;
   figure.replaceChildren(make("figcaption", name + ", step " + step), image);
 }
+const kFigures = new Map(Object.entries({histogram, matrix, picture}));
+// A figure that a damaged file of a run describes is left out, and the log says so.
 function show([kind, name, step, content], run) {
   const shown = run === undefined ? name : run + " · " + name;
-  ({histogram, matrix, picture})[kind]?.(shown, step, content);
+  try {
+    kFigures.get(kind)?.(shown, step, content);
+  } catch (error) {
+    el("said").append("cannot show the " + kind + " " + shown + ": " + error.message + "\n");
+  }
 }
 
 function parameters(configurations) {
@@ -366,6 +372,7 @@ function compare(runs) {
 }
 
 el("missing").hidden = typeof Dygraph !== "undefined";
+document.querySelector("footer").hidden = !el("missing").hidden;
 el("smoothing").oninput = () => { el("smoothed").textContent = el("smoothing").value; dirty = true; };
 el("log").onchange = () => { dirty = true; };
 el("all").onclick = () => { view = null; dirty = true; };
@@ -376,4 +383,11 @@ setInterval(() => {
   dirty = false;
   for (const [metric, curves] of series) draw(metric, curves);
 }, 200);
-fetch("runs.json").then(answer => answer.ok ? answer.json().then(compare) : live()).catch(live);
+// A program that trains has no runs.json. One that compares runs says what is wrong with them, such as a file that cannot be
+// read.
+const fails = error => { el("state").textContent = "the runs cannot be shown: " + error.message; };
+fetch("runs.json").then(answer => {
+  if (answer.ok) return answer.json().then(compare).catch(fails);
+  if (answer.status === 404) return live();
+  return answer.text().then(text => fails({message: text}));
+}, live);
