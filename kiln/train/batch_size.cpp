@@ -10,6 +10,8 @@ namespace kiln {
 void BatchSizeConfig::check() const {
   require<ArgumentError>(first >= 1 && most >= first, "batch size finder: first = ", first,
                          " must be at least 1 and at most most = ", most);
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  require<ArgumentError>(most <= kMost, "batch size finder: most is ", most, ", it must be at most ", kMost);
   require<ArgumentError>(steps >= 1, "batch size finder: steps is ", steps, ", it must be at least 1");
   require<ArgumentError>(!bytes || *bytes > 0, "batch size finder: bytes is ", bytes.value_or(0),
                          ", it must be positive");

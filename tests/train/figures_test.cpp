@@ -38,6 +38,9 @@ TEST(Figures, AreJson) {
   EXPECT_EQ(json_of(picture), R"({"height":1,"width":2,"png":"iVBORw0KGgo="})");  // as Python's base64 has it
   EXPECT_EQ(image_of({2, 2, {1, 3, 0, 0}, {}}).pixels.at(0), 0.25f);              // a quarter of the row
   EXPECT_EQ(png_of(Image{{0, 1}, 1, 2, 0}).bytes.substr(0, 4), "\x89PNG");
+  const auto says = [](const Matrix& wrong) { return sentence_of([&] { (void)image_of(wrong); }); };
+  EXPECT_EQ(says({2, 2, {1, 2, 3}, {}}), "ShapeError: matrix: 3 cells are not 2 rows of 2");
+  EXPECT_EQ(says({-1, -1, {1}, {}}), "ShapeError: matrix: 1 cells are not -1 rows of -1");
 }
 
 TEST(Figures, OfWeightsAndGradients) {

@@ -196,6 +196,13 @@ TEST(BatchSize, TakesMemoryThatRunsOutAsALimit) {
             "batch size finder: a batch of 100 needs more than there is, and the limit is 1000 bytes");
 }
 
+TEST(BatchSize, RefusesWhatItCannotTry) {
+  const auto says = [](const BatchSizeConfig& config) { return said_by([&] { config.check(); }); };
+  EXPECT_EQ(says({.first = 0}), "batch size finder: first = 0 must be at least 1 and at most most = 65536");
+  EXPECT_EQ(says({.most = std::int64_t{1} << 62}),
+            "batch size finder: most is 4611686018427387904, it must be at most 1099511627776");
+}
+
 TEST(BatchSize, OfATraining) {
   const Line model = line();
   const auto loader_of = [](std::int64_t size) { return loader(1 << 12, {.batch_size = size}); };

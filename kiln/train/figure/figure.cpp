@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/size.hpp"
 #include "kiln/data/png.hpp"
 #include "kiln/train/log/line_log.hpp"
 
@@ -29,6 +30,13 @@ std::string base64(std::string_view bytes) {
     for (std::size_t j = 0; j < 4; ++j) out += j <= count ? kLetters[bits >> (18 - 6 * j) & 63] : '=';
   }
   return out;
+}
+
+void require_cells(const Matrix& matrix) {
+  const bool fits = matrix.rows >= 0 && matrix.columns >= 0 &&
+                    std::ssize(matrix.cells) == multiply_sizes("matrix", matrix.rows, matrix.columns);
+  require<ShapeError>(fits, "matrix: ", matrix.cells.size(), " cells are not ", matrix.rows, " rows of ",
+                      matrix.columns);
 }
 
 std::string string_of(const std::vector<std::byte>& bytes) {
@@ -71,6 +79,7 @@ Histogram histogram_of(std::span<const float> values, int buckets) {
 }
 
 Image image_of(const Matrix& matrix) {
+  require_cells(matrix);
   const std::int64_t scale = std::clamp<std::int64_t>(256 / std::max<std::int64_t>(matrix.rows, 1), 1, 24);
   Image image{.pixels = {}, .height = matrix.rows * scale, .width = matrix.columns * scale};
   image.pixels.resize(static_cast<std::size_t>(image.height * image.width));
@@ -94,6 +103,7 @@ std::string json_of(const Histogram& histogram) {
 }
 
 std::string json_of(const Matrix& matrix) {
+  require_cells(matrix);
   std::string names;
   for (const std::string& name : matrix.names) names += text(names.empty() ? "" : ",", json_text(name));
   return text("{\"rows\":", matrix.rows, ",\"columns\":", matrix.columns, ",\"cells\":", list_of(matrix.cells),

@@ -33,7 +33,8 @@ struct Matrix {
   std::vector<double> cells{};       // [rows, columns]
   std::vector<std::string> names{};  // of rows and columns; their numbers where there is none
 };
-/// The matrix as grey squares, each row relative to its sum: white for all of a row.
+/// The matrix as grey squares, each row relative to its sum: white for all of a row. Throws ShapeError unless there are
+/// rows * columns cells.
 Image image_of(const Matrix& matrix);
 
 /// A picture as the bytes of a PNG file.
@@ -46,7 +47,7 @@ PngPicture png_of(const Image& image);
 PngPicture png_of(const Picture& picture);
 
 /// {"edges":[0,1,2],"counts":[5,1]}, {"rows":2,"columns":2,"cells":[1,0,0,1],"names":["cat","dog"]} and
-/// {"height":8,"width":8,"png":"iVBO..."}, in base64.
+/// {"height":8,"width":8,"png":"iVBO..."}, in base64. Throws ShapeError for a matrix of another number of cells.
 std::string json_of(const Histogram& histogram);
 std::string json_of(const Matrix& matrix);
 std::string json_of(const PngPicture& picture);

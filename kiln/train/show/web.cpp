@@ -86,9 +86,6 @@ struct WebDashboard::Shown {
     new_shown.push_back(entry);
     figures.insert_or_assign(text(kind, '/', name), entry);
   }
-  void add_system(const Series& series) {
-    new_system.push_back(point(series.split, series.metric, series.points.back().step, series.points.back().value));
-  }
   template <class F>
   void change(F&& what) {
     const std::lock_guard lock(mutex);
@@ -179,9 +176,10 @@ void WebDashboard::on(const training::Begin& begin) {
 void WebDashboard::on(const training::Step& step) {
   seen.on(step);
   shown_->change([&] {
-    if (shown_->board.on(step))
-      for (const Series& series : shown_->board.system) shown_->add_system(series);
     const auto at = static_cast<double>(step.at.step);
+    if (shown_->board.on(step))
+      for (const auto& [name, value] : shown_->board.machine.values())
+        shown_->new_system.push_back(Shown::point("system", name, at, value));
     shown_->new_points.push_back(Shown::point("step", "loss", at, step.loss));
     for (std::size_t i = 0; i < step.rates.size(); ++i)
       shown_->new_points.push_back(Shown::point("step", training::rate_name(i), at, step.rates[i]));

@@ -19,10 +19,11 @@ struct WebConfig {
 
 /// A callback: curves of all metrics with the values under the cursor, smoothed and on a log scale if wanted, which the
 /// wheel zooms, the mouse drags and buttons save as CSV and PNG; best and last values, progress, histograms, confusion
-/// matrices, pictures, hyper-parameters, the machine, messages, and buttons that stop and save. Changes are sent at most five times a second; the page loads nothing from
-/// elsewhere. The address is printed when training begins; it contains a secret, without which one cannot see, stop or
-/// save anything; the page is served until the callback is destroyed. Checkpoints save the curves. Throws IoError if
-/// the port is taken, or in a build without Boost and OpenSSL; ArgumentError.
+/// matrices, pictures, hyper-parameters, the machine, messages, and buttons that stop and save. Changes are sent at most
+/// five times a second; the page loads nothing from elsewhere. The address is printed when training begins; it contains
+/// a secret, without which one cannot see, stop or save anything; the page is served until the callback is destroyed.
+/// Checkpoints save the curves. Throws IoError if the port is taken, or in a build without Boost and OpenSSL;
+/// ArgumentError.
 class WebDashboard {
  public:
   explicit WebDashboard(const WebConfig& config = {});
