@@ -9,18 +9,10 @@
 #include <string>
 
 #include "tests/data/raised.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/said_by.hpp"
 
 namespace kiln {
 namespace {
-
-/// The sentence of an error, without its kind.
-template <class F>
-std::string said_by(F&& call) {
-  const std::string sentence = sentence_of(call);
-  const std::size_t kind = sentence.find("Error: ");
-  return kind == sentence.npos ? sentence : sentence.substr(kind + 7);
-}
 
 std::vector<std::int64_t> all_of(const FoldIndices& parts) {
   std::vector<std::int64_t> all;

@@ -9,18 +9,10 @@
 #include "kiln/kiln.hpp"
 #include "kiln/nn/prepare/label_encoder.hpp"
 #include "kiln/nn/prepare/scaler.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/said_by.hpp"
 
 namespace kiln {
 namespace {
-
-/// The sentence of an error, without its kind.
-template <class F>
-std::string said_by(F&& call) {
-  const std::string sentence = sentence_of(call);
-  const std::size_t kind = sentence.find("Error: ");
-  return kind == sentence.npos ? sentence : sentence.substr(kind + 7);
-}
 
 Tensor<2> table() { return Tensor<2>::of({{1, -2, 5}, {2, 0, 5}, {4, 6, 5}, {10, 1, 5}}, Device::cpu()); }
 

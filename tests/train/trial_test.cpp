@@ -7,20 +7,12 @@
 #include "kiln/optim/rules/sgd.hpp"
 #include "kiln/train/batch_size.hpp"
 #include "kiln/train/trial.hpp"
-#include "tests/support/sentence.hpp"
+#include "tests/support/said_by.hpp"
 #include "tests/train/heard.hpp"
 #include "tests/train/line.hpp"
 
 namespace kiln {
 namespace {
-
-/// The sentence of an error, without its kind.
-template <class F>
-std::string said_by(F&& call) {
-  const std::string sentence = sentence_of(call);
-  const std::size_t kind = sentence.find("Error: ");
-  return kind == sentence.npos ? sentence : sentence.substr(kind + 7);
-}
 
 /// w, with the loss w^2: a step of rate r makes w (1 - 2 r) of it.
 struct Bowl {
