@@ -47,10 +47,11 @@ struct DashboardOptions {
 
 /// A callback. Draws five times a second, and when a key is pressed, in a thread of its own. If the terminal is not
 /// capable, it is a ProgressLines. Keys: left and right choose the metric, up and down zoom, < and > move back and
-/// forward, m smooths the curves (more at each press, and then no more), l has their values on a log scale, s saves, q asks whether to save and stop, to stop without saving, or to go on. The mouse chooses metrics
-/// (their names, rows of the table) and the order of the table (its headings), its wheel zooms. When training ends, the
-/// screen is restored, and the best values are printed; with `stays` that waits until q is pressed, and so does the
-/// training's fit(). Checkpoints save the curves.
+/// forward, m smooths the curves (more at each press, and in the end not at all), l has their values on a log scale, s
+/// saves, q asks whether to save and stop, to stop without saving, or to go on. The mouse chooses metrics (their names,
+/// rows of the table) and the order of the table (its headings), its wheel zooms. When training ends, the screen is
+/// restored, and the best values are printed; with `stays` that waits until q is pressed, and so does the training's
+/// fit(). Checkpoints save the curves.
 class Dashboard {
  public:
   explicit Dashboard(DashboardOptions options = {});

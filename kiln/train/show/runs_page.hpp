@@ -8,12 +8,13 @@
 
 namespace kiln {
 
-/// Serves the page until it is destroyed. `describe` is called at each visit, from another thread, and returns a JSON
-/// list of runs:
+/// Serves the page until it is destroyed. `describe` is called at each visit, from other threads, also from several at
+/// once, and returns a JSON list of runs:
 ///   {"name":"a","state":"all 3 epochs are done","parameters":{"rate":"0.1"},
-///    "curves":[["loss","valid",[[1,0.5],[2,0.25]]]],"shown":[["histogram","weights/bias",2,{"edges":[0,1],"counts":[3]}]]}
-/// `shown` has what json_of() writes (kiln/train/figure/figure.hpp), as "histogram", "matrix" or "picture". What it throws is
-/// the answer. Throws as WebDashboard does.
+///    "curves":[["loss","valid",[[1,0.5],[2,0.25]]]],
+///    "shown":[["histogram","weights/bias",2,{"edges":[0,1],"counts":[3]}]]}
+/// `shown` has what json_of() writes (kiln/train/figure/figure.hpp), as "histogram", "matrix" or "picture". The page
+/// shows the sentence of an error that it throws. Throws as WebDashboard does.
 class RunsPage {
  public:
   RunsPage(std::function<std::string()> describe, const WebConfig& config);
