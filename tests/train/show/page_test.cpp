@@ -169,6 +169,15 @@ TEST_F(Page, ShowsFiguresAndMakesScriptOfNoName) {
   EXPECT_TRUE(browser.becomes("document.querySelector('#matrices td')?.textContent === '3'"));
   EXPECT_TRUE(browser.becomes("document.querySelectorAll('#matrices th')[2].textContent.startsWith('</script>')"));
   EXPECT_TRUE(browser.becomes("document.querySelector('#histograms canvas')?.width > 0"));
+  // A matrix of many classes is a picture.
+  Matrix many{100, 100, std::vector<double>(10'000), {}};
+  many.cells[1] = 3;
+  web_.on(training::Evaluation{
+      .at = {.step = 5}, .split = "valid", .readings = {{.name = "many", .value = 0, .matrix = many}}});
+  EXPECT_TRUE(browser.becomes("document.querySelector('#matrices canvas')?.width === 100"));
+  EXPECT_TRUE(
+      browser.becomes("document.querySelector('#matrices canvas').getContext('2d').getImageData(0,0,3,1).data.join()"
+                      " === '0,0,0,0,51,102,204,204,0,0,0,0'"));
   EXPECT_TRUE(browser.becomes("document.querySelector('#pictures img')?.naturalWidth > 0"));
   EXPECT_TRUE(browser.becomes("document.images.length === 1 && document.title === 'Training'"));
   EXPECT_TRUE(browser.becomes("document.querySelector('#plots figure').textContent.includes('</script>')"));

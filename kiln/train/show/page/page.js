@@ -3,7 +3,8 @@
 "use strict";
 const kColours = {train: "#dd3333", step: "#dd8833", valid: "#3366cc", system: "#339933"};
 const kOthers = ["#d62728", "#1f77b4", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#e377c2", "#8c564b"];
-const kMost = 4000;
+const kMost = 4000;      // points of a curve
+const kCells = 64 * 64;  // of a matrix that is a table
 let series = new Map();      // metric -> name of a curve -> [[step, value], ...]
 let plots = new Map();       // metric -> {figure, graph}
 let dirty = true, all = [Infinity, -Infinity], view = null, grabbed = null, ended = false;
@@ -252,9 +253,22 @@ function histogram(name, step, content) {
   if (newest) slider.value = past.length - 1;
   figure.show(Math.min(Number(slider.value), past.length - 1));
 }
-function matrix(name, step, {rows, columns, cells, names}) {
-  const figure = shownIn("matrices", name), grid = make("table"), box = make("div");
-  box.className = "matrix";
+// The colours of a matrix, a pixel for each cell: a browser needs minutes for a table of a million cells.
+function shades(rows, columns, cells) {
+  const canvas = make("canvas");
+  canvas.className = "shades";
+  canvas.width = columns;
+  canvas.height = rows;
+  const g = canvas.getContext("2d"), image = g.createImageData(columns, rows);
+  for (let row = 0; row < rows; ++row) {
+    const own = cells.slice(row * columns, (row + 1) * columns), sum = own.reduce((a, b) => a + b, 0);
+    own.forEach((count, column) => image.data.set([51, 102, 204, sum ? 204 * count / sum : 0], 4 * (row * columns + column)));
+  }
+  g.putImageData(image, 0, 0);
+  return canvas;
+}
+function cellsOf(rows, columns, cells, names) {
+  const grid = make("table");
   const head = grid.insertRow(), title = i => names[i] === undefined ? String(i) : names[i];
   head.append(make("th", "actual \\ predicted"));
   for (let column = 0; column < columns; ++column) head.append(make("th", title(column)));
@@ -269,7 +283,12 @@ function matrix(name, step, {rows, columns, cells, names}) {
       cell.title = sum ? short(100 * count / sum) + " %" : "";
     }
   }
-  box.append(grid);
+  return grid;
+}
+function matrix(name, step, {rows, columns, cells, names}) {
+  const figure = shownIn("matrices", name), box = make("div");
+  box.className = "matrix";
+  box.append(rows * columns > kCells ? shades(rows, columns, cells) : cellsOf(rows, columns, cells, names));
   figure.replaceChildren(make("figcaption", name + ", step " + step), box);
 }
 function picture(name, step, {png}) {
