@@ -132,5 +132,15 @@ TEST(Figures, AreLinesOfARun) {
   EXPECT_FALSE(std::filesystem::exists(directory / "figures.jsonl"));
 }
 
+TEST(Figures, ReplaceNoFileOfSomeoneElse) {
+  const auto directory = fresh_directory("figures_of_someone");
+  const std::string file = (directory / "figures.jsonl").string();
+  std::filesystem::create_directories(directory);
+  write_file_atomically(file, "mine");
+  EXPECT_EQ(sentence_of([&] { RunDirectory(directory).on(training::Begin{}); }),
+            "ConfigError: " + file + " exists already, and no training was logged here: choose another directory");
+  EXPECT_EQ(read_text_file(file), "mine");
+}
+
 }  // namespace
 }  // namespace kiln

@@ -142,10 +142,16 @@ void RunDirectory::on(const training::Begin& begin) {
   const bool configured = !std::holds_alternative<std::nullptr_t>(configuration_.is);
   const fs::path config = directory_ / "config.json", sentences = directory_ / "experiment.log";
   // Without experiment.log the files belong to someone else, whatever their names.
-  if (fs::exists(sentences, error)) take_back(begin.at);
-  else
-    require<ConfigError>(!configured || !fs::exists(config, error), config.string(),
-                         " exists already, and no training was logged here: choose another directory");
+  if (fs::exists(sentences, error)) {
+    take_back(begin.at);
+  } else {
+    const auto require_free = [&](const fs::path& file) {
+      require<ConfigError>(!fs::exists(file, error), file.string(),
+                           " exists already, and no training was logged here: choose another directory");
+    };
+    if (configured) require_free(config);
+    require_free(directory_ / "figures.jsonl");
+  }
   say(begin.at.step > 0 ? text("goes on after step ", begin.at.step)
                         : text("begins: ", begin.parameters, " parameters, ", begin.batches, " batches an epoch"));
   if (configured) write_file_atomically(config.string(), write_json(configuration_));

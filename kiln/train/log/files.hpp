@@ -54,7 +54,8 @@ class CsvLog {
 ///   figures.jsonl               histograms, matrices of metrics and pictures, as JsonLinesLog writes them
 ///   train/epoch-1/accuracy.log  lines of step and value, words as JSON strings; also valid/, and step/ with each step's loss and rates
 /// A new run removes the curves of an earlier one, but keeps its lines in experiment.log. If there is no
-/// experiment.log, the files belong to someone else: none is removed, and an existing config.json is a ConfigError.
+/// experiment.log, the files belong to someone else: none is removed, and an existing config.json or figures.jsonl is a
+/// ConfigError.
 class RunDirectory {
  public:
   static constexpr bool kIsALog = true;
