@@ -181,7 +181,7 @@ class Learner final : public training::Loop {
 
   /// Tries a program in seconds: takes `steps` steps and measures as many batches of `valid`, with copies of model,
   /// optimizer and metrics, so that this Learner stays as it is. Callbacks are not called and nothing is saved. Errors
-  /// of steps and metrics are passed on.
+  /// of steps and metrics are passed on. Throws ArgumentError after a fit() of ranks that share the optimizer's state.
   template <class Train, class Valid>
   requires(!std::integral<std::remove_cvref_t<Valid>>)
   training::RunEnd fast_dev_run(Train&& train, Valid&& valid, std::int64_t steps = 1) {

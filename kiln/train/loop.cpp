@@ -130,6 +130,9 @@ LearnerConfig Loop::trial_config(LearnerConfig config, std::int64_t steps) {
 }
 
 void Loop::try_out(const Loop& other) {
+  require<ArgumentError>(!other.shards_,
+                         "fast_dev_run: ranks share the optimizer's state since fit(), and this one has a part of it: "
+                         "call fast_dev_run() before fit()");
   rates_ = other.rates_;
   train_metrics_ = other.train_metrics_.fresh();
   valid_metrics_ = other.valid_metrics_.fresh();

@@ -49,7 +49,7 @@ struct Case {
   LearnerConfig config{.steps = 7, .seed = 3};
   DType dtype = DType::F32;
   std::filesystem::path checkpoints{};
-  std::shared_ptr<std::atomic<int>> drawn{};  // counts the pictures of all ranks, if there are any
+  std::shared_ptr<std::atomic<int>> drawn{};  // if set, there are pictures, and this counts them on all ranks
 };
 
 /// What one rank ends with.
@@ -77,14 +77,24 @@ Result trained(const Case& given, const Ranks& ranks, const Device& device) {
   const Losses losses{std::make_shared<std::vector<double>>()};
   learner.rate(0.02).add(losses);
   if (!given.checkpoints.empty()) learner.checkpoints(given.checkpoints);
-  if (given.drawn)
+  if (given.drawn) {
+    EXPECT_EQ(
+        sentence_of([&] { learner.histograms({.weights = false}); }),
+        "ArgumentError: histograms: ranks that share the optimizer's state have parts of the gradients only: make "
+        "histograms of weights");
     learner.pictures("picture", [drawn = given.drawn](const Layers&) {
       ++*drawn;
       return Image{{0, 1}, 1, 2, 0};
     });
+  }
   Together options{.items = 44};
   auto data = examples(options, ranks, true);
   learner.fit(data);
+  if (given.drawn) {
+    EXPECT_EQ(sentence_of([&] { learner.fast_dev_run(data); }),
+              "ArgumentError: fast_dev_run: ranks share the optimizer's state since fit(), and this one has a part of "
+              "it: call fast_dev_run() before fit()");
+  }
   Result result{.losses = *losses.all};
   visit_params(learner.result(), [&](const std::string&, const nn::AnyLeaf& param) {
     const auto numbers = cast(param.value(), DType::F32).data().to_vector<float>();
