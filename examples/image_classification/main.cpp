@@ -78,9 +78,7 @@ const Help kHelp{
 
   image_classification --model squeezenet.onnx --labels labels.txt --picture cat.jpg [--top 5]
 
-export.py beside this file writes SqueezeNet and its labels with torchvision, where Python has it.
-
-It needs a network, its labels and a picture; this writes the first two, where Python has torchvision:
+It needs a network, its labels and a picture. Where Python has torchvision, this writes SqueezeNet and its labels:
   python3 examples/image_classification/export.py)",
     {{"model", "the network, an .onnx file"},
      {"labels", "a text file with a line for each class"},
