@@ -21,7 +21,7 @@ using namespace kiln;
 
 struct Run {
   std::string model = "squeezenet.onnx", labels = "labels.txt";  // a line for each class
-  std::string picture = "../shared/data/images/cat.jpg";
+  std::string picture = "cat.jpg";
   std::int64_t side = 224;  // of the square that is looked at, where the model does not say
   int top = 5;
 };
