@@ -21,7 +21,7 @@ using namespace kiln;
 
 struct Run {
   std::string model = "squeezenet.onnx", labels = "labels.txt";  // a line for each class
-  std::string picture = "../shared/data/images/cat.jpg";
+  std::string picture = "cat.jpg";
   std::int64_t side = 224;  // of the square that is looked at, where the model does not say
   int top = 5;
 };
@@ -78,9 +78,7 @@ const Help kHelp{
 
   image_classification --model squeezenet.onnx --labels labels.txt --picture cat.jpg [--top 5]
 
-export.py beside this file writes SqueezeNet and its labels with torchvision, where Python has it.
-
-It needs a network, its labels and a picture; this writes the first two, where Python has torchvision:
+It needs a network, its labels and a picture. Where Python has torchvision, this writes SqueezeNet and its labels:
   python3 examples/image_classification/export.py)",
     {{"model", "the network, an .onnx file"},
      {"labels", "a text file with a line for each class"},

@@ -16,8 +16,8 @@ namespace {
 using namespace kiln;
 
 struct Run {
-  std::string model = "../shared/data/weights/mnist.onnx";
-  std::string data = "../shared/data/mnist";  // or mnist, or digits
+  std::string model = "mnist.onnx";
+  std::string data = "digits";  // or mnist, or a directory with MNIST's files
   std::int64_t batch = 250;
 };
 
@@ -47,7 +47,7 @@ const Help kHelp{
 
   onnx_inference [--model mnist.onnx] [--data mnist] [--batch 250]
 
-It needs mnist.onnx, which the example onnx-inference of Burn has; digits are drawn by --data digits.)",
+It needs mnist.onnx, which the example onnx-inference of Burn has.)",
     {{"model", "the network, an .onnx file"},
      {"data", "digits (drawn by Kiln), mnist (downloaded), or a directory with MNIST's files"},
      {"batch", "pictures that are looked at together"}}};

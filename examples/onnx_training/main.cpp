@@ -17,10 +17,10 @@ namespace {
 using namespace kiln;
 
 struct Run {
-  std::string model = "../shared/data/weights/mnist.onnx";
+  std::string model = "mnist.onnx";
   std::string features = "/Relu_3_output_0";  // the value that the head reads
   std::int64_t width = 32;                    // of the features
-  std::string data = "../shared/data/mnist";
+  std::string data = "digits";
   std::string to = "parity.onnx";
   std::int64_t steps = 200, batch = 64;  // of each of the two trainings
   double rate = 1e-3;
@@ -94,7 +94,7 @@ a head of our own, which is trained alone first, then together with the rest. Th
 
   onnx_training [--model mnist.onnx] [--features /Relu_3_output_0] [--data mnist] [--to parity.onnx]
 
-It needs mnist.onnx, which the example onnx-inference of Burn has; digits are drawn by --data digits.)",
+It needs mnist.onnx, which the example onnx-inference of Burn has.)",
     {{"model", "the network, an .onnx file"},
      {"features", "the value that the head reads"},
      {"width", "how many values the features have"},

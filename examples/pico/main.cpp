@@ -18,7 +18,7 @@ using namespace kiln;
 
 struct Run {
   std::string target = "pico";  // or pico2
-  std::string data = "mnist";   // or digits, or a directory with MNIST's files
+  std::string data = "digits";  // or mnist, or a directory with MNIST's files
   std::int64_t images = 60000;  // how many the model learns from
   std::uint64_t seed = 1;
   std::string output = "artifacts/pico";

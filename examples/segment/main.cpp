@@ -1,8 +1,7 @@
 // A U-Net learns which pixels of pictures belong to what: it says how well its regions and the true ones overlap on
 // pictures that were held out, and draws some, the truth, and what it sees.
 //
-//   segment [--data FOLDER] [--annotations instances.json] [--model.width N] [--run DIRECTORY] [--plain] [--web PORT] ...;
-//   --help lists all
+//   segment [--data FOLDER] [--annotations instances.json] [--model.width N] [--run DIRECTORY] [--plain] [--web PORT] ...
 //
 // The folder holds pictures, and a file with the outlines of what is on them, in the form of COCO's instances.json.
 // Without --data, discs, squares and triangles are drawn into such a folder, "shapes-400-64", which is used again.
@@ -79,8 +78,7 @@ const Help kHelp{
     R"(A U-Net learns which pixels of pictures belong to what: it says how well its regions and the true ones overlap on
 pictures that were held out, and draws some, the truth, and what it sees.
 
-  segment [--data FOLDER] [--annotations instances.json] [--model.width N] [--run DIRECTORY] [--plain] [--web PORT] ...;
-
+  segment [--data FOLDER] [--annotations instances.json] [--model.width N] [--run DIRECTORY] [--plain] [--web PORT] ...
 
 The folder holds pictures, and a file with the outlines of what is on them, in the form of COCO's instances.json.
 Without --data, discs, squares and triangles are drawn into such a folder, "shapes-400-64", which is used again.)",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/data/sha256.hpp"
 
 namespace kiln {
@@ -84,7 +85,7 @@ void with_item_context(std::span<const std::int64_t> indices, FunctionRef<void(s
     get(at);
   } catch (const Error& error) {
     if (at >= indices.size()) throw;
-    raise(error.kind(), text(error.message(), " (item ", indices[at], " of the data set)"));
+    raise(error.kind(), with_end(error.message(), text(" (item ", indices[at], " of the data set)")));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/net/crypto.hpp"
 #include "kiln/net/events.hpp"
 #include "kiln/net/http_text.hpp"
@@ -35,7 +36,8 @@ Response called(const Handler& handler, const Request& request) {
   try {
     return handler(request);
   } catch (const Error& error) {
-    return {.status = status_of(error), .body = text(error.message(), '\n')};
+    // The server's calls tell a client nothing.
+    return {.status = status_of(error), .body = text(without_calls(error.message()), '\n')};
   } catch (const std::exception& error) { return {.status = 500, .body = text(error.what(), '\n')}; } catch (...) {
     return {.status = 500, .body = "what computes this page has failed and says nothing about it\n"};
   }
@@ -197,7 +199,7 @@ void Conversation::write(const Response& response, bool keeps_alive, bool withou
   try {
     all = head_text(response, service_.options.headers, keeps_alive);
   } catch (const Error& error) {  // a handler's headers
-    write({.status = 500, .body = text(error.message(), '\n')}, false, without_body);
+    write({.status = 500, .body = text(without_calls(error.message()), '\n')}, false, without_body);
     throw;
   }
   if (!without_body) all += response.body;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <thread>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/custom.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
@@ -25,7 +26,7 @@ template <class F>
 std::string sentence(F&& f) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "no error";
 }
 

@@ -9,6 +9,7 @@
 
 #include "kiln/browser/convert.hpp"
 #include "kiln/browser/model.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/onnx/save.hpp"
 #include "kiln/store/graph_file.hpp"
 #include "kiln/store/safetensors/safetensors.hpp"
@@ -70,7 +71,7 @@ std::vector<float> run(const Item& loaded, const Item& inputs, std::string_view 
 std::string error_of(const std::function<void()>& function) {
   try {
     function();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "none";
 }
 TensorData six() { return TensorData::of<float>({6}, {1, 2, 3, 4, 5, 6}); }

@@ -15,6 +15,7 @@
 #include "kiln/collective/mesh.hpp"
 #include "kiln/collective/socket_ranks.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/net/stream.hpp"
 #include "kiln/net/tls.hpp"
 #include "tests/support/own_loopback.hpp"
@@ -37,7 +38,7 @@ Launch of_rank(int rank, Launch launch) {
 std::string said_by(const std::function<void()>& call) {
   try {
     call();
-  } catch (const Error& error) { return std::string(error.message()); }
+  } catch (const Error& error) { return std::string(without_calls(error.message())); }
   return "";
 }
 

@@ -14,6 +14,7 @@
 #include "kiln/collective/mesh.hpp"
 #include "kiln/collective/socket_ranks.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "tests/support/own_loopback.hpp"
 
 namespace kiln {
@@ -37,7 +38,9 @@ std::vector<std::string> each(int size, const std::function<void(const Ranks&)>&
     threads.emplace_back([&, rank] {
       try {
         run(socket_ranks(of_rank(rank, launch), {.timeout = timeout}));
-      } catch (const Error& error) { said[static_cast<std::size_t>(rank)] = error.message(); }
+      } catch (const Error& error) {
+        said[static_cast<std::size_t>(rank)] = std::string(without_calls(error.message()));
+      }
     });
   threads.clear();
   return said;

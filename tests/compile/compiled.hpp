@@ -5,6 +5,7 @@
 
 #include "kiln/compile/compile.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/tensor_data.hpp"
 #include "kiln/ops/device.hpp"
 #include "tests/store/temporary.hpp"
@@ -27,7 +28,7 @@ template <class F>
 std::string said(F&& f) {
   try {
     f();
-  } catch (const Error& error) { return std::string(error.message()); }
+  } catch (const Error& error) { return std::string(without_calls(error.message())); }
   return "nothing was thrown";
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 
 namespace kiln {
 
@@ -11,7 +12,7 @@ template <class F>
 std::string sentence_of(F&& call) {
   try {
     (void)call();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "";
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/size.hpp"
 
 namespace kiln {
@@ -16,7 +17,7 @@ template <class E, class F>
 std::string error_of(F&& f) {
   try {
     f();
-  } catch (const E& error) { return error.what(); }
+  } catch (const E& error) { return std::string(without_calls(error.what())); }
   return "no error";
 }
 

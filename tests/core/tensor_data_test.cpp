@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kiln/core/convert.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/scalar.hpp"
 
 namespace kiln {
@@ -20,7 +21,7 @@ template <class E, class F>
 std::string error_of(F&& f) {
   try {
     f();
-  } catch (const E& error) { return error.what(); }
+  } catch (const E& error) { return std::string(without_calls(error.what())); }
   return "no error";
 }
 

@@ -95,4 +95,14 @@ TEST(Trace, OfAnEarlierCallStandsInErrorsOfItsLateWork) {
             "\n  called from main.cpp:1 main");
 }
 
+TEST(Trace, StandsBehindWordsThatAreAdded) {
+  EXPECT_EQ(kiln::with_end("a", " (b)"), "a (b)");
+  EXPECT_EQ(kiln::with_end("a\n  called from main.cpp:1 main", " (b)"), "a (b)\n  called from main.cpp:1 main");
+  const auto describe = [](kiln::ErrorKind, std::string& sentence) { sentence += " (b)"; };
+  const kiln::ErrorContext context(describe);
+  try {
+    kiln::fail<kiln::ShapeError>("a\n  called from main.cpp:1 main");
+  } catch (const kiln::Error& error) { EXPECT_EQ(error.message(), "a (b)\n  called from main.cpp:1 main"); }
+}
+
 TEST(Trace, OfNothingIsEmpty) { EXPECT_EQ(lines_of(kiln::Trace()), ""); }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 
 namespace kiln::test {
 
@@ -13,7 +14,7 @@ template <class E, class F>
 std::string raised(F&& call) {
   try {
     call();
-  } catch (const E& error) { return std::string(error.message()); } catch (const std::exception& other) {
+  } catch (const E& error) { return std::string(without_calls(error.message())); } catch (const std::exception& other) {
     ADD_FAILURE() << "another error: " << other.what();
     return {};
   }

@@ -36,6 +36,7 @@ TEST_P(ExampleHelp, SaysWhatTheProgramIsForAndDoesNothing) {
   const Folder folder(fs::path(GetParam()).filename().string());
   const std::string said =
       output_of(text("cd ", folder.path().string(), " && HOME=", folder.path().string(), " ", GetParam(), " --help"));
+  ASSERT_NE(said.find('\n'), said.npos) << said;
   EXPECT_GT(said.find('\n'), 25u) << said;
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }

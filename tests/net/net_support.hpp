@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/net/connection.hpp"
 
 namespace kiln::net {
@@ -30,7 +31,7 @@ template <class F>
 std::string sentence(F&& call) {
   try {
     (void)call();
-  } catch (const Error& error) { return std::string(error.message()); }
+  } catch (const Error& error) { return std::string(without_calls(error.message())); }
   return "";
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/autodiff/backward.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/nn.hpp"
 
 #include "sines.hpp"
@@ -306,7 +307,7 @@ template <class F>
 std::string error_of(F f) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "none";
 }
 

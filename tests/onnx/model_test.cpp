@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/nn/module/freeze.hpp"
 #include "kiln/optim.hpp"
@@ -47,7 +48,7 @@ template <class E>
 std::string error_of(const Model& model, const NamedInputs& inputs) {
   try {
     model.run(inputs);
-  } catch (const E& error) { return error.what(); }
+  } catch (const E& error) { return std::string(without_calls(error.what())); }
   return "none";
 }
 

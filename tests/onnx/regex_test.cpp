@@ -5,6 +5,7 @@
 #include <random>
 #include <regex>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/onnx/apply.hpp"
 
 namespace kiln::onnx {
@@ -17,7 +18,7 @@ bool matches(std::string_view pattern, std::string_view word) {
 std::string why_not(std::string_view pattern) {
   try {
     (void)matches(pattern, "");
-  } catch (const ArgumentError& error) { return error.what(); }
+  } catch (const ArgumentError& error) { return std::string(without_calls(error.what())); }
   ADD_FAILURE() << pattern.substr(0, 60);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/onnx/model.hpp"
 #include "kiln/onnx/print.hpp"
@@ -185,7 +186,7 @@ std::string error_of(const std::function<Values(const Values&)>& function, const
     save(function, examples, file.path, options);
   } catch (const ArgumentError& error) {
     EXPECT_EQ(read_text_file(file.path), "as it was");
-    return error.what();
+    return std::string(without_calls(error.what()));
   }
   return "none";
 }

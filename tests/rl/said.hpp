@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 
 namespace kiln::rl {
 
@@ -11,7 +12,7 @@ template <class F>
 std::string said(F f) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "nothing";
 }
 

@@ -399,11 +399,8 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
   }
   // The error is made when the cell has been read, by whoever reads a result.
   auto tell_calls = [tell = std::move(tell), calls = CalledFrom::calls()](std::int64_t found) {
-    try {
-      std::rethrow_exception(tell(found));
-    } catch (const Error& error) {
-      return attempt([&] { raise(error.kind(), text(without_calls(error.message()), lines_of(calls))); })->error;
-    } catch (...) { return std::current_exception(); }
+    const auto with_lines = [&](std::string_view said) { return text(without_calls(said), lines_of(calls)); };
+    return attempt([&] { std::rethrow_exception(tell(found)); }, with_lines)->error;
   };
   const auto check = make_ref<DataCheck>(cell, std::move(tell_calls), std::move(before));
   for (Value& value : call.out) {

@@ -69,7 +69,10 @@ void Link::pack() {
 
 std::shared_ptr<Link> Link::open(Dial dial, ClientSettings settings) {
   const std::shared_ptr<Link> link(new Link(std::move(dial), std::move(settings)));
-  link->receiver_ = std::thread([link] { link->receive_all(link->connection_); });
+  link->receiver_ = std::thread([link] {
+    link->receive_all(link->connection_);
+    link->fail_requests();
+  });
   return link;
 }
 
@@ -99,7 +102,7 @@ std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet(double seconds)
   {
     const std::lock_guard lock(mutex_);
     connection_ = connection;  // so that close() ends the waiting below
-    if (closing_) connection->close();
+    if (closing_ || why_lost_) connection->close();
   }
   wire::Writer out;
   begin(out, Frame::Hello);
@@ -151,11 +154,11 @@ void Link::post(std::vector<std::byte> entries, std::shared_ptr<const TensorData
 void Link::require_length(std::size_t bytes) {
   constexpr std::size_t kNumbers = 16;  // that come before the entries
   if (bytes <= kMostBytes - kNumbers) return;
-  end({ErrorKind::Device,
-       text("a call, a program or a request takes ", bytes, " bytes, and a server takes no more than ", kMostBytes,
-            " at once: give large attributes as tensors, and read fewer values at a time"),
-       {}});
-  {
+  lose({ErrorKind::Device,
+        text("a call, a program or a request takes ", bytes, " bytes, and a server takes no more than ", kMostBytes,
+             " at once: give large attributes as tensors, and read fewer values at a time"),
+        {}});
+  {  // the thread that receives finds out, and fails the requests: whoever calls this may hold locks
     const std::lock_guard lock(mutex_);
     if (connection_) connection_->close();
   }
@@ -218,7 +221,7 @@ std::shared_ptr<net::Connection> Link::reconnect() {
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
-      if (closing_) return nullptr;
+      if (closing_ || why_lost_) return nullptr;
     }
     try {
       // A server that says nothing takes no more than what is left of the window.
@@ -258,22 +261,6 @@ void Link::ask_again(std::uint64_t applied) {
     if (const std::uint64_t frame = request->frame; frame == 0 || frame > applied) continue;
     outbox_.post_work({.head = request->ask}, false, &request->frame);
   }
-}
-
-void Link::end(const Refusal& why) {
-  std::map<std::uint64_t, Ref<Request>> requests;
-  Ref<Failure> failure;
-  {
-    const std::lock_guard lock(mutex_);
-    if (why_lost_) return;
-    const std::string device = text("remote device at ", peer_, ": ");
-    const bool is_named = why.sentence.starts_with(device);
-    failure = why_lost_ = attempt([&] { raise(why.kind, is_named ? why.sentence : device + why.sentence); });
-    requests.swap(requests_);
-    lost_.store(true, std::memory_order_release);
-  }
-  outbox_.close();
-  for (const auto& [number, request] : requests) request->fail(failure);
 }
 
 void Link::throw_lost() const {

@@ -96,6 +96,8 @@ class Link {
   std::shared_ptr<net::Connection> reconnect();
   void ask_again(std::uint64_t applied);
   void end(const Refusal& why);
+  void lose(const Refusal& why);
+  void fail_requests();
   [[noreturn]] void throw_lost() const;
   Ref<Failure> read_roots(wire::Reader& in, const Ref<Requester>& requester);
   Ref<Requester> requester_of(std::uint64_t value);

@@ -99,6 +99,37 @@ Ref<Failure> Link::read_roots(wire::Reader& in, const Ref<Requester>& requester)
   return all;
 }
 
+void Link::end(const Refusal& why) {
+  lose(why);
+  fail_requests();
+}
+
+/// Notes why the session has ended, if it has not ended before.
+void Link::lose(const Refusal& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (why_lost_) return;
+    const std::string device = text("remote device at ", peer_, ": ");
+    const bool is_named = why.sentence.starts_with(device);
+    why_lost_ = attempt([&] { raise(why.kind, is_named ? why.sentence : device + why.sentence); });
+    lost_.store(true, std::memory_order_release);
+  }
+  outbox_.close();
+}
+
+/// Fails what waits for an answer of a session that has ended. Without locks: it wakes programs, which may call functions.
+void Link::fail_requests() {
+  std::map<std::uint64_t, Ref<Request>> requests;
+  Ref<Failure> failure;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!why_lost_) return;
+    failure = why_lost_;
+    requests.swap(requests_);
+  }
+  for (const auto& [number, request] : requests) request->fail(failure);
+}
+
 void Link::note_requester(std::uint64_t value) {
   const Ref<Requester> current = Requester::current();
   const std::lock_guard lock(mutex_);

@@ -40,17 +40,25 @@ std::string ErrorContext::complete(ErrorKind kind, std::string sentence) {
   const bool about_operands = kind == ErrorKind::Shape || kind == ErrorKind::DType || kind == ErrorKind::Index ||
                               kind == ErrorKind::Argument || kind == ErrorKind::Device;
   if (about_operands) sentence = CalledAs::rename(called_function, sentence);
+  // An error that was caught and is told once more has calls, which stay at the end.
+  const std::size_t end = without_calls(sentence).size();
+  std::string calls = escaped(std::string_view(sentence).substr(end), true);
+  sentence.resize(end);
   ErrorContext* const innermost = std::exchange(context, nullptr);  // an error inside `describe` is not described again
   for (const ErrorContext* scope = innermost; scope; scope = scope->outer_) scope->describe_(kind, sentence);
   context = innermost;
   sentence = escaped(sentence, true);  // a file or a path may have named something
-  const bool has_calls = without_calls(sentence).size() != sentence.size();
-  if ((about_operands || kind == ErrorKind::Autodiff) && !has_calls) sentence += detail::lines_of_error();
-  return sentence;
+  if ((about_operands || kind == ErrorKind::Autodiff) && calls.empty()) calls = detail::lines_of_error();
+  return sentence + calls;
 }
 
 std::string_view without_calls(std::string_view sentence) {
   return sentence.substr(0, sentence.find("\n  called from "));
+}
+
+std::string with_end(std::string_view sentence, std::string_view words) {
+  const std::string_view said = without_calls(sentence);
+  return text(said, words, sentence.substr(said.size()));
 }
 
 std::string_view name(ErrorKind kind) {

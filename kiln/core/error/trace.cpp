@@ -120,8 +120,10 @@ bool has_debug_information(const char* path) {
 bool program_has_lines() {
   static const bool has = dl_iterate_phdr(
                               [](dl_phdr_info* module, std::size_t, void*) {
-                                const bool is_program = !module->dlpi_name || module->dlpi_name[0] == '\0';
-                                return int(has_debug_information(is_program ? "/proc/self/exe" : module->dlpi_name));
+                                const std::string_view name = module->dlpi_name ? module->dlpi_name : "";
+                                if (name.empty()) return int(has_debug_information("/proc/self/exe"));
+                                // The kernel's own library has a name, and no file.
+                                return int(name.find('/') != name.npos && has_debug_information(module->dlpi_name));
                               },
                               nullptr) != 0;
   return has;

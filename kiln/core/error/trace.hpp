@@ -23,6 +23,8 @@ std::string lines_of(const Trace& trace);
 
 /// The sentence of an error without the lines of its calls.
 std::string_view without_calls(std::string_view sentence);
+/// The sentence of an error with these words at its end, and the lines of its calls behind them.
+std::string with_end(std::string_view sentence, std::string_view words);
 
 /// While this object lives, errors on this thread were caused by calls that lie further back, for work that runs later
 /// than it was asked for: they end with the lines of `calls`, and with none if it is null.

@@ -1,5 +1,7 @@
 #include "kiln/data/stream/stream_loader.hpp"
 
+#include "kiln/core/error/trace.hpp"
+
 namespace kiln {
 
 StreamLoaderConfig checked(const StreamLoaderConfig& config) {
@@ -23,7 +25,9 @@ bool lies_before(const StreamPlace& place, std::int64_t epoch, std::int64_t batc
 void naming_stream_item(std::int64_t item, FunctionRef<void()> get) {
   try {
     get();
-  } catch (const Error& error) { raise(error.kind(), text(error.message(), " (item ", item, " of the stream)")); }
+  } catch (const Error& error) {
+    raise(error.kind(), with_end(error.message(), text(" (item ", item, " of the stream)")));
+  }
 }
 
 }  // namespace kiln

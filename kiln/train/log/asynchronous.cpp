@@ -12,11 +12,14 @@
 #include <utility>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 
 namespace kiln::training {
 
 void throw_counted(const std::exception_ptr& first, std::size_t more) {
-  const auto counted = [&](std::string_view said) { return text(said, " (and ", more, " more errors of this log)"); };
+  const auto counted = [&](std::string_view said) {
+    return with_end(said, text(" (and ", more, " more errors of this log)"));
+  };
   if (more == 0) std::rethrow_exception(first);
   try {
     std::rethrow_exception(first);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/parallel.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/view/view.hpp"
@@ -16,7 +17,7 @@ class CpuIndex : public OnEachCpu {
   static std::string message(const std::function<void()>& f) {
     try {
       f();
-    } catch (const Error& error) { return error.what(); }
+    } catch (const Error& error) { return std::string(without_calls(error.what())); }
     return "no error";
   }
 };
@@ -205,7 +206,7 @@ TEST(FastIndex, FindsTheFirstIndexOutOfRangeOfMany) {
   const auto sentence = [](const std::function<void()>& f) -> std::string {
     try {
       f();
-    } catch (const Error& error) { return error.what(); }
+    } catch (const Error& error) { return std::string(without_calls(error.what())); }
     return "no error";
   };
   const std::string rest = ": index -7 is out of range for dimension 0 of size 100";

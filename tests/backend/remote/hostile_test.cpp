@@ -326,5 +326,14 @@ TEST(Killed, AClientWithinAnUploadLeavesNothing) {
   EXPECT_TRUE(is_over());
 }
 
+TEST(Told, IsEachErrorWithoutTheCallsOfTheServer) {
+  const auto told = [](std::string_view sentence) {
+    return remote::told(std::make_exception_ptr(ShapeError(sentence))).sentence;
+  };
+  EXPECT_EQ(told("a"), "a");
+  EXPECT_EQ(told("a\n  called from a.cpp:1 f\n  called from a.cpp:2 main"), "a");
+  EXPECT_EQ(told("a\n  called from f\n  also: b\n  called from g\n  and 3 more"), "a\n  also: b\n  and 3 more");
+}
+
 }  // namespace
 }  // namespace kiln

@@ -1,6 +1,7 @@
 // A connection that breaks: the client finds its session and its tensors again, and no work is done twice.
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
 #include "kiln/backend/capture/graph.hpp"
@@ -98,6 +99,28 @@ TEST(Work, ThatIsTooLongForAMessageEndsTheSessionInASentence) {
       << said;
   EXPECT_EQ(link->reconnections(), 0);
   EXPECT_TRUE(link->is_lost());
+  link->close();
+}
+
+// Whoever posts may hold locks that a program takes which waits for an answer.
+TEST(Work, ThatIsTooLongWakesNobodyInTheThreadThatPostsIt) {
+  remote::Host host({Device::cpu()});
+  const Dialer dialer{&host};
+  const auto link = remote::Link::open(dialer, {});
+  {
+    const std::lock_guard lock(dialer.state->mutex);
+    dialer.state->reachable = false;
+    dialer.state->last->cut();
+  }
+  const auto request = make_ref<remote::Request>(link->next_request(), std::vector<Value>());
+  link->post_request(request, std::vector<std::byte>(1));
+  std::promise<std::thread::id> woken;
+  const auto wake = [](void* to) {
+    static_cast<std::promise<std::thread::id>*>(to)->set_value(std::this_thread::get_id());
+  };
+  request->notify({wake, &woken});
+  EXPECT_NE(sentence_of([&] { link->post(std::vector<std::byte>(remote::kMostBytes + 1)); }), "");
+  EXPECT_NE(woken.get_future().get(), std::this_thread::get_id());
   link->close();
 }
 

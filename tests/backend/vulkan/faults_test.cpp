@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "kiln/backend/gpu/kernel/refusal.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/ops/devices.hpp"
 #include "tests/backend/vulkan/machine.hpp"
 
@@ -13,7 +14,7 @@ template <class F>
 std::string sentence_of(F&& f) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "no error";
 }
 

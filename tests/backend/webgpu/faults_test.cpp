@@ -7,6 +7,7 @@
 #include "kiln/backend/gpu/kernel/builder.hpp"
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
 #include "kiln/backend/gpu/kernel/refusal.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "tests/backend/webgpu/stand_in.hpp"
 
 namespace kiln::webgpu::test {
@@ -16,7 +17,7 @@ template <class F>
 std::string sentence_of(F&& f) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "no error";
 }
 #define EXPECT_SAYS(expression, ...)                                                               \

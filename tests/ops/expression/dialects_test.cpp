@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/expression/parse.hpp"
 #include "tests/ops/expression/row_text.hpp"
@@ -83,7 +84,7 @@ TEST(Dialects, SayWhatTheyLack) {
   try {
     Printer(kGlsl).expression(tree(op::UnaryFn::Exp), DType::F64, std::vector<std::string>{"x"});
     ADD_FAILURE() << "GLSL has no exp of float64";
-  } catch (const Error& error) { EXPECT_EQ(error.message(), "GLSL has no exp of float64"); }
+  } catch (const Error& error) { EXPECT_EQ(without_calls(error.message()), "GLSL has no exp of float64"); }
   // Everything but float64 and integers of 64 bits is there in every dialect.
   each_row([](auto fn) {
     for (const DType dtype : kElements)

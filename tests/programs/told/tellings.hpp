@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/function_ref.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/devices.hpp"
@@ -31,7 +32,7 @@ inline std::string label(const testing::TestParamInfo<std::string>& info) {
 inline std::vector<std::string> tellings(FunctionRef<void()> program) {
   try {
     program();
-  } catch (const Error& error) { return {error.what()}; }
+  } catch (const Error& error) { return {std::string(without_calls(error.what()))}; }
   return {};
 }
 inline std::vector<std::string> in_another_thread(FunctionRef<void()> program) {

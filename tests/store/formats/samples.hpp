@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/store/format/source.hpp"
 
 namespace kiln {
@@ -43,7 +44,7 @@ template <class F>
 std::string error_of(F&& f) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "no error";
 }
 

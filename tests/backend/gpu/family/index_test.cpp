@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/wrapping.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/index/index.hpp"
@@ -187,7 +188,7 @@ template <class F>
 std::string sentence_of(F&& f) {
   try {
     f();
-  } catch (const Error& error) { return error.what(); }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "";
 }
 
