@@ -9,7 +9,6 @@
 #include <string>
 
 #include "tests/data/raised.hpp"
-#include "tests/support/said_by.hpp"
 
 namespace kiln {
 namespace {
@@ -112,7 +111,7 @@ TEST(Folds, OfADataSet) {
 }
 
 TEST(Folds, RefuseWhatCannotBe) {
-  const auto fails = [](auto f) { return said_by(f); };
+  const auto fails = [](auto f) { return test::raised<ArgumentError>(f); };
   const std::vector<std::int64_t> classes = {0, 0, 0, 1};
   EXPECT_EQ(fails([] { (void)fold_indices(3, 4, 0); }),
             "k-fold: 4 folds of 3 items; there must be at least 2, and no more than items");
