@@ -88,8 +88,8 @@ TEST_F(New, RefusesNamesThatNoTargetMayHave) {
     EXPECT_EQ(said.status, 2) << name;
     EXPECT_THAT(said.error, HasSubstr("cannot be the name of a CMake target")) << name;
   }
-  for (const char* name : {"test", "all", "kiln", "install"})
-    EXPECT_THAT(says({"new", name}).error, HasSubstr("has a target '" + std::string(name) + "' already"));
+  for (const char* name : {"test", "all", "kiln", "install", "CMakeFiles", "Testing"})
+    EXPECT_THAT(says({"new", name}).error, HasSubstr("uses the name '" + std::string(name) + "' already"));
   EXPECT_TRUE(fs::is_empty("."));
 }
 
