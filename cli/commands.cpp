@@ -312,7 +312,7 @@ int run(std::span<const std::string> arguments, const Print& out, const Print& e
     return kWrongInput;
   }
   CommandResult result{out};
-  CLI::App app("kiln: files of tensors, and learning rates", "kiln");
+  CLI::App app("kiln: files of tensors and models, trainings, devices for other machines, and new projects", "kiln");
   try {
     add_commands(app, result);
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

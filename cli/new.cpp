@@ -14,13 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Targets that CMake, CTest or Kiln's package make, which no program may be called.
-constexpr std::string_view kReserved[] = {"all",           "ALL_BUILD",      "clean",
-                                          "depend",        "edit_cache",     "help",
-                                          "install",       "kiln",           "list_install_components",
-                                          "package",       "package_source", "preinstall",
-                                          "rebuild_cache", "RUN_TESTS",      "test",
-                                          "ZERO_CHECK"};
+/// Targets and folders that CMake, CTest or Kiln's package make, which no program may be called.
+constexpr std::string_view kReserved[] = {
+    "all",        "ALL_BUILD",      "clean",      "CMakeFiles",    "depend",
+    "edit_cache", "help",           "install",    "kiln",          "list_install_components",
+    "package",    "package_source", "preinstall", "rebuild_cache", "RUN_TESTS",
+    "test",       "Testing",        "ZERO_CHECK"};
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -32,8 +31,8 @@ void require_target_name(const std::string& name) {
   require<ArgumentError>(sound, "new: '", shown(name),
                          "' cannot be the name of a CMake target: use at most 64 letters (a to z), digits, _ and -, "
                          "and begin with a letter");
-  require<ArgumentError>(std::ranges::find(kReserved, name) == std::end(kReserved), "new: CMake or Kiln has a target '",
-                         name, "' already: choose another name");
+  require<ArgumentError>(std::ranges::find(kReserved, name) == std::end(kReserved),
+                         "new: CMake or Kiln uses the name '", name, "' already: choose another one");
 }
 
 std::string with_name(std::string_view text, std::string_view name) {

@@ -134,7 +134,7 @@ function(kiln_install_package)
   kiln_install_documents()
 endfunction()
 
-# What is read: pages beside each other as they are in the tree, so that their links hold; the site where it was built
+# What is read: pages beside each other as they are in the tree, so that links between them hold; the site where it was built
 # (`./dev docs`); examples, which a project of their own builds.
 function(kiln_install_documents)
   # Two packages may not have one file.
@@ -146,6 +146,8 @@ function(kiln_install_documents)
       install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc PATTERN Doxyfile EXCLUDE)
     endif()
   endforeach()
+  install(FILES bench/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench COMPONENT doc OPTIONAL)
+  install(DIRECTORY bench/results/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench/results COMPONENT doc OPTIONAL)
   install(DIRECTORY build/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/html COMPONENT doc OPTIONAL)
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln COMPONENT doc)
 endfunction()

@@ -13,7 +13,7 @@ foreach(target IN LISTS targets)
 endforeach()
 add_library(kiln ALIAS kiln::kiln)
 add_library(kiln_warnings INTERFACE)
-set(KILN_HAS_NET ON)
+set(KILN_HAS_NET ${kiln_HAS_NET})
 include_directories(.. /usr/include/stb)
 
 function(kiln_part_of_programs)

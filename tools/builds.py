@@ -100,11 +100,15 @@ def packed(place):
 IN_CHROOT = """
 export DEBIAN_FRONTEND=noninteractive
 apt-get -q update
-apt-get -q -y install --no-install-recommends /packed/kiln*.deb cmake ninja-build
+apt-get -q -y install --reinstall --no-install-recommends /packed/kiln*.deb cmake ninja-build
 kiln --version
 test -s /usr/share/doc/kiln/README.md
-cd /root && rm -rf prices && kiln new prices && cd prices
-cmake -B build -G Ninja && cmake --build build -j 1
+cd /root
+rm -rf prices
+kiln new prices
+cd prices
+cmake -B build -G Ninja
+cmake --build build -j 1
 ctest --test-dir build --output-on-failure
 build/prices --plain --epochs 2
 kiln inspect model.safetensors

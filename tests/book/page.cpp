@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -56,8 +57,9 @@ class EmptyFolder {
     std::filesystem::current_path(here_);
   }
   ~EmptyFolder() {
-    std::filesystem::current_path(before_);
-    std::filesystem::remove_all(here_);
+    std::error_code ignored;
+    std::filesystem::current_path(before_, ignored);
+    std::filesystem::remove_all(here_, ignored);
   }
   EmptyFolder(const EmptyFolder&) = delete;
   EmptyFolder& operator=(const EmptyFolder&) = delete;

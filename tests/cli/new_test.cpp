@@ -2,6 +2,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
+#include <system_error>
+
+#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,14 +21,17 @@ using testing::HasSubstr, testing::Not;
 /// The working folder is an empty one while this object lives.
 class ElsewhereTest : public testing::Test {
  protected:
-  ElsewhereTest() : before_(fs::current_path()), folder_(fs::path(testing::TempDir()) / "kiln_new") {
+  ElsewhereTest()
+      : before_(fs::current_path()),
+        folder_(fs::path(testing::TempDir()) / ("kiln_new_" + std::to_string(::getpid()))) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     fs::current_path(folder_);
   }
   ~ElsewhereTest() override {
-    fs::current_path(before_);
-    fs::remove_all(folder_);
+    std::error_code ignored;
+    fs::current_path(before_, ignored);
+    fs::remove_all(folder_, ignored);
   }
 
   struct Said {
@@ -81,8 +88,8 @@ TEST_F(New, RefusesNamesThatNoTargetMayHave) {
     EXPECT_EQ(said.status, 2) << name;
     EXPECT_THAT(said.error, HasSubstr("cannot be the name of a CMake target")) << name;
   }
-  for (const char* name : {"test", "all", "kiln", "install"})
-    EXPECT_THAT(says({"new", name}).error, HasSubstr("has a target '" + std::string(name) + "' already"));
+  for (const char* name : {"test", "all", "kiln", "install", "CMakeFiles", "Testing"})
+    EXPECT_THAT(says({"new", name}).error, HasSubstr("uses the name '" + std::string(name) + "' already"));
   EXPECT_TRUE(fs::is_empty("."));
 }
 

@@ -1,6 +1,6 @@
 """What is said beside the build is what the build says: options, versions, recipes, links and headers of the pages.
 
-documents.py ROOT [CACHE]: prints what differs, and fails then. CACHE is a CMakeCache.txt, which is looked at too."""
+documents.py ROOT: prints what differs, and fails then."""
 import json
 import pathlib
 import re
