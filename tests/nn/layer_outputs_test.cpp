@@ -22,7 +22,7 @@ struct Block {
   nn::Linear up, down;
   Tensor<2> forward(const Tensor<2>& x) const { return x + down.forward(up.forward(norm.forward(x)).relu()); }
 };
-struct Net {
+struct WatchedNet {
   nn::Linear stem;
   nn::BatchNorm batch;
   std::vector<Block> blocks;
@@ -38,13 +38,13 @@ struct Normed {
   nn::WeightNorm<nn::Linear> inner;
 };
 
-Net net() {
+WatchedNet net() {
   const Device device = Device::cpu().autodiff();
   device.seed(1);
   const auto linear = [&](std::int64_t in, std::int64_t out) {
     return nn::LinearConfig{.in = in, .out = out}.init(device);
   };
-  Net made{linear(3, 4), nn::BatchNormConfig{.channels = 4}.init(device), {}, linear(4, 2)};
+  WatchedNet made{linear(3, 4), nn::BatchNormConfig{.channels = 4}.init(device), {}, linear(4, 2)};
   for (int i = 0; i < 2; ++i)
     made.blocks.push_back({nn::LayerNormConfig{.size = 4}.init(device), linear(4, 8), linear(8, 4)});
   return made;
@@ -59,7 +59,7 @@ void expect_same(const Value& got, const Tensor<2>& wanted) {
 
 TEST(WatchLayers, SeesWhatTheLayersGive) {
   for (const bool training : {true, false}) {
-    const Net model = training ? train(net()) : valid(net());
+    const WatchedNet model = training ? train(net()) : valid(net());
     const auto [scores, outputs] = watch_layers(model, "**", [&] { return model.forward(data()); });
     const Tensor<2> stem = model.stem.forward(data());
     expect_same(outputs.at("stem"), stem);
@@ -76,7 +76,7 @@ TEST(WatchLayers, SeesWhatTheLayersGive) {
 }
 
 TEST(WatchLayers, ChoosesByPattern) {
-  const Net model = net();
+  const WatchedNet model = net();
   const auto run = [&](std::string_view layers) {
     std::vector<std::string> paths;
     for (const auto& [path, value] : watch_layers(model, layers, [&] { return model.forward(data()); }).outputs.by_path)
@@ -92,9 +92,9 @@ TEST(WatchLayers, ChoosesByPattern) {
 }
 
 TEST(WatchLayers, WithinAGradient) {
-  const Net model = train(net());
+  const WatchedNet model = train(net());
   LayerOutputs kept;
-  const auto [loss, grads] = value_and_grad(model, [&](const Net& m) {
+  const auto [loss, grads] = value_and_grad(model, [&](const WatchedNet& m) {
     auto [scores, outputs] = watch_layers(m, "head", [&] { return m.forward(data()); });
     kept = outputs;
     return scores.square().mean();
