@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a program of each page of book/: the ```cpp blocks of a page, in order, are one program, and its ```text blocks what
-that prints. tests/book compiles all pages into test_book; `alone` writes the program as a reader would copy it, with
-a main(), for a compiler by hand."""
+that prints. tests/book compiles all pages into test_book; `alone` writes the program as a reader would copy it,
+to be compiled by itself."""
 import argparse
 import pathlib
 import re

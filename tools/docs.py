@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/ops.md from what the rows of tests/ops/ find out, and compares docs/names.md with the headers.
+"""Writes docs/ops.md from what the rows of tests/ops/ find out and book/blocks/functions.md from the headers, and compares
+docs/names.md with the headers.
 
 `./dev docs` runs it; with --check it changes nothing and says what is out of date."""
 import argparse
@@ -11,6 +12,7 @@ import sys
 import tempfile
 
 import facade
+import functions_page
 from facade import ROOT
 
 FLOATS = {"float64", "float32", "float16", "bfloat16"}
@@ -111,9 +113,14 @@ def unknown_names():
         known.update(facade.declared(ROOT / header))
     for names in [*facade.value_functions().values(), *facade.typed_functions().values()]:
         known.update(names)
+    of_functions = True  # not of headers and components
     for number, line in enumerate((ROOT / "docs/names.md").read_text().split("\n"), 1):
+        if not line.startswith("|"):
+            of_functions = True
+        elif line.startswith("| header |"):
+            of_functions = False
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if not line.startswith("|") or len(cells) < 3 or set(cells[2]) <= set("-") or cells[2].startswith("—"):
+        if not line.startswith("|") or not of_functions or len(cells) < 3 or set(cells[2]) <= set("-") or cells[2].startswith("—"):
             continue
         for name in re.findall(r"`(?:\w+::)*(?:\w*\.)?(\w+)(?:\([^`]*\))?`", cells[2]):
             if name not in known:
@@ -125,14 +132,16 @@ def main():
     options.add_argument("--program", required=True, help="the built test_ops")
     options.add_argument("--check", action="store_true")
     chosen = options.parse_args()
-    path, page = ROOT / "docs/ops.md", ops_page(chosen.program)
-    wrong = list(unknown_names())
-    if chosen.check:
-        before = path.read_text().splitlines() if path.exists() else []
-        changes = list(difflib.unified_diff(before, page.splitlines(), "docs/ops.md", "what the rows find", lineterm="", n=0))
-        wrong += [*changes[:40], "./dev docs brings docs/ops.md up to date"] if changes else []
-    else:
-        path.write_text(page)
+    table = functions_page.page()
+    wrong = [*unknown_names(), *functions_page.wrong(table)]
+    for name, page in {"docs/ops.md": ops_page(chosen.program), "book/blocks/functions.md": table}.items():
+        path = ROOT / name
+        if chosen.check:
+            before = path.read_text().splitlines() if path.exists() else []
+            changes = list(difflib.unified_diff(before, page.splitlines(), name, "what it should be", lineterm="", n=0))
+            wrong += [*changes[:40], f"./dev docs brings {name} up to date"] if changes else []
+        else:
+            path.write_text(page)
     print("\n".join(wrong))
     sys.exit(1 if wrong else 0)
 

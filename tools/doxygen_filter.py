@@ -4,6 +4,8 @@
 import re
 import sys
 
+# A template whose base is another instance of itself, which Doxygen takes for a class that is its own base.
+OWN_BASE = re.compile(r"(struct (\w+)) : \2<.*> (?=\{\};)")
 MARKUP = re.compile(r"(`[^`]*`)|(::|[\\@<>&#%$~\"])")
 
 
@@ -22,7 +24,7 @@ def lines(text):
         elif slashes and code.count('"') % 2 == 0:
             yield code + slashes + as_text(comment)
         else:
-            yield line.replace("struct fmt::formatter", "struct formatter")  # of a namespace that it has not seen
+            yield OWN_BASE.sub(r"\1 ", line).replace("struct fmt::formatter", "struct formatter")  # of a namespace that it has not seen
 
 
 print("\n".join(lines(open(sys.argv[1], encoding="utf-8").read())), end="")

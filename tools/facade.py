@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Headers of kiln/ops that hold parts of functions and ops, which nobody else calls.
 PARTS = {"scalar_math", "slopes", "precision", "special_math", "functions", "point", "matrix", "update",
-         "interpolation", "length", "check", "draws", "taps", "recurrent_cell", "another_view", "elementwise"}
+         "interpolation", "length", "check", "draws", "taps", "recurrent_cell", "another_view", "elementwise", "wider_input"}
 KEYWORDS = {"requires", "static_assert", "decltype", "noexcept", "sizeof", "if", "for", "while", "switch", "return",
             "explicit", "operator", "alignas", "append"}  # append: how a type is written in sentences
 NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^[ \t]*#(?:\\\n|[^\n])*', re.DOTALL | re.MULTILINE)

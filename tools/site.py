@@ -35,14 +35,14 @@ def on_files(files, config):
 
 
 def on_nav(nav, config, files):
-    """docs/ by title, then the pages of the root, and the API reference, which Doxygen writes afterwards."""
+    """docs/ by title, then the pages of the root, and the API reference, which Doxygen writes afterwards: its list of headers."""
     pages = [files.get_file_from_path(site_path(path)) for path in reference() if path.endswith(".md")]
     # A file that `nav` does not list has its page already.
     listed = [file.page or Page(None, file, config) for file in pages]
     section = Section("Reference", listed)
     for page in listed:
         page.parent = section
-    nav.items += [section, Link("API", "api/index.html")]
+    nav.items += [section, Link("API", "api/files.html")]
     nav.pages.extend(page for page in listed if page not in nav.pages)
     return nav
 
