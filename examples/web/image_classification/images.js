@@ -29,7 +29,7 @@ async function load(from) {
   times = [];
   el('progress').value = 1;
   el('device').textContent = model.device;
-  el('loaded').textContent = `${model.inputs.map(port => `${port.name} ${port.dtype} [${port.shape?.map(size => size ?? '?') ?? 'any'}]`)
+  el('loaded').textContent = `${model.inputs.map(port => `${port.name} ${port.dtype} [${port.shape?.map(size => size ?? '?').join(', ') ?? 'any'}]`)
       .join(', ')} → ${model.outputs.map(port => port.name).join(', ')}`;
   await classify();
 }
