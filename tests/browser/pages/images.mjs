@@ -66,6 +66,14 @@ async function refusesWrongNetworks({browser, address, folder}) {
   await page.becomes('document.querySelectorAll("#bars li").length === 5');  // by the network before
 }
 
+async function refusesLabelsThatAreNotThere({browser, address}) {
+  const page = await browser.page(`${address}image_classification/?model=../models/net.onnx&labels=../models/missing.txt`);
+  await failed(page, 'missing.txt: the server answered 404');
+  await page.choose('upload', picture);
+  await page.becomes('document.querySelectorAll("#bars li").length === 5');
+  check(/^class \d, /.test(await page.text('result')), await page.text('result'));
+}
+
 async function saysThatTheCameraWasRefused({browser, address}) {
   const page = await browser.page(`${address}image_classification/`);
   await ready(page);
@@ -108,8 +116,8 @@ async function livesOnWithoutMemory({browser, address}) {
   check(/^MemoryError; .*memory.*; onnx$/.test(said), said);
 }
 
-await run({classifies, computesAsOnTheHost, refusesWrongNetworks, saysThatTheCameraWasRefused, looksThroughTheCamera,
-  fallsBackToTheProcessor, livesOnWithoutMemory}, {
+await run({classifies, computesAsOnTheHost, refusesWrongNetworks, refusesLabelsThatAreNotThere, saysThatTheCameraWasRefused,
+  looksThroughTheCamera, fallsBackToTheProcessor, livesOnWithoutMemory}, {
   prepare: folder => {
     execFileSync(options.files, [folder]);
     writeFileSync(join(folder, 'labels.txt'), 'cat\ndog\ncow\nhen\nowl\n');
