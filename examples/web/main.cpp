@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 
 #include "examples/web/files.hpp"
@@ -25,8 +26,8 @@ struct Run {
   int port = 8000;                                          // 0: any that is free
   std::string source = KILN_SOURCE_DIR;                     // the tree with examples/web and packaging/npm
   std::string modules = KILN_SOURCE_DIR "/build/wasm/web";  // what Emscripten wrote
-  std::string data = "";                                    // a folder with MNIST's four files; empty: KILN_DATA
-  std::string models = "";                                  // a folder with networks and lists of labels for the pages
+  std::optional<std::string> data;                          // a folder with MNIST's four files; without: KILN_DATA
+  std::optional<std::string> models;                        // a folder with networks and lists of labels for the pages
 };
 
 std::atomic<bool> stopped = false;
@@ -38,8 +39,8 @@ std::vector<web::Place> places_of(const Run& run) {
                                  {"/kiln/dist/", run.modules},
                                  {"/modules/", run.modules}};
   const char* const data = std::getenv("KILN_DATA");
-  if (!run.data.empty() || data) places.push_back({"/data/mnist/", run.data.empty() ? data : run.data});
-  if (!run.models.empty()) places.push_back({"/models/", run.models});
+  if (run.data || data) places.push_back({"/data/mnist/", run.data ? *run.data : data});
+  if (run.models) places.push_back({"/models/", *run.models});
   return places;
 }
 

@@ -29,8 +29,8 @@ async function load(from) {
   times = [];
   el('progress').value = 1;
   el('device').textContent = model.device;
-  el('loaded').textContent = `${model.inputs.map(port => `${port.name} ${port.dtype} [${port.shape?.map(size => size ?? '?') ?? 'any'}]`)
-      .join(', ')} → ${model.outputs.map(port => port.name).join(', ')}`;
+  const inputs = model.inputs.map(({name, dtype, shape}) => `${name} ${dtype} [${shape?.map(size => size ?? '?').join(', ') ?? 'any'}]`);
+  el('loaded').textContent = `${inputs.join(', ')} → ${model.outputs.map(port => port.name).join(', ')}`;
   await classify();
 }
 
@@ -126,8 +126,12 @@ async function start() {
   el('network').disabled = false;
   const asked = new URLSearchParams(location.search);
   if (el('device').textContent !== 'cpu' && asked.get('device') === 'webgpu') el('where').value = 'webgpu';
-  if (asked.get('labels')) await readLabels(await (await fetch(asked.get('labels'))).text());
   if (asked.get('model')) await load(new URL(asked.get('model'), location.href));
+  if (asked.get('labels')) {
+    const answer = await fetch(asked.get('labels'));
+    if (!answer.ok) throw new Error(`${asked.get('labels')}: the server answered ${answer.status}: choose a file of labels here instead`);
+    await readLabels(await answer.text());
+  }
 }
 
 el('network').addEventListener('change', event => event.target.files[0] && guarded(() => load(event.target.files[0])));

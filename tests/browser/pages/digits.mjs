@@ -1,7 +1,7 @@
 // The page of digits, driven in Chromium: digits that are drawn on it are read, and the network is trained there.
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
-import {NO_WEBGPU} from './chromium.mjs';
+import {NO_WEBGPU, WEBGPU} from './chromium.mjs';
 import {check, options, run} from './support.mjs';
 import {hasMnist, strokes, testDigits} from './mnist.mjs';
 
@@ -132,6 +132,14 @@ async function refusesWrongWeights({browser, address, folder}) {
   await page.becomes('document.getElementById("error").textContent.includes("404")');
 }
 
+async function readsByWebGpu({browser, address}) {
+  const page = await browser.page(address + 'digits/?device=webgpu');
+  await ready(page);
+  check(await page.text('device') === 'webgpu', await page.text('device'), await page.text('note'));
+  check(await draw(page, one) === 1, 'WebGPU does not read');
+}
+readsByWebGpu.flags = WEBGPU;
+
 async function saysThatThereIsNoWebGpu({browser, address}) {
   const page = await browser.page(address + 'digits/?device=webgpu');
   await ready(page);
@@ -141,5 +149,6 @@ async function saysThatThereIsNoWebGpu({browser, address}) {
 }
 saysThatThereIsNoWebGpu.flags = NO_WEBGPU;
 
-await run({readsKeysAndTouch, refusesWrongWeights, saysThatThereIsNoWebGpu, isLeftDuringATraining, readsDrawnStrokes, trains},
+await run({readsKeysAndTouch, refusesWrongWeights, readsByWebGpu, saysThatThereIsNoWebGpu, isLeftDuringATraining,
+  readsDrawnStrokes, trains},
     {serve: () => hasDigits ? ['--data', options.data] : []});
