@@ -5,6 +5,7 @@
 //   const auto [train, valid] = stratified_split(digits, &Image::label, {0.8, 0.2}, 1);
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -39,13 +40,17 @@ FoldIndices stratified_split_indices(std::span<const std::int64_t> classes, std:
                                      std::uint64_t seed);
 
 /// label(item), for each item, as a number from 0 in the order of the labels, which can be anything that has an order.
-/// Reads all items.
+/// Reads all items. Throws DataError for a label that is NaN.
 template <DatasetLike D, class Label>
 std::vector<std::int64_t> classes_of(const D& dataset, Label label) {
   const auto shared = share(dataset);
   using Key = std::decay_t<std::invoke_result_t<Label&, ItemOf<D>&>>;
   std::vector<Key> labels;
-  for_each_item(*shared, [&](std::int64_t, auto&& item) { labels.push_back(std::invoke(label, item)); });
+  for_each_item(*shared, [&](std::int64_t i, auto&& item) {
+    labels.push_back(std::invoke(label, item));
+    if constexpr (std::is_floating_point_v<Key>)
+      require<DataError>(!std::isnan(labels.back()), "classes: the label of item ", i, " is NaN, which has no order");
+  });
   std::map<Key, std::int64_t> numbers;
   for (const Key& key : labels) numbers.emplace(key, 0);
   std::int64_t next = 0;

@@ -48,8 +48,10 @@ std::int64_t memory_limit(const BatchSizeConfig& config, const Device& device);
 }  // namespace training
 
 /// Trains copies for some steps with loader_of(size), a loader or a container of batches of that size, on the device of
-/// the model. A program that uses the device beside this one changes the result. Throws ArgumentError for an invalid
-/// configuration or if even the first size does not fit, and what a training throws except MemoryError.
+/// the model. A program that uses the device beside this one changes the result. A data set with fewer items than a size
+/// gives smaller batches, whose memory says nothing of that size: set `most` to the number of its items. Throws
+/// ArgumentError for an invalid configuration or if even the first size does not fit, and what a training throws except
+/// MemoryError.
 ///
 ///   const FoundBatchSize found = find_batch_size(model, AdamConfig{}.init(model), step,
 ///       [&](std::int64_t size) { return DataLoader(data, batcher, {.batch_size = size}); });

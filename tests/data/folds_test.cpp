@@ -125,6 +125,9 @@ TEST(Folds, RefuseWhatCannotBe) {
             "stratified split: the shares add up to 0.9, not to 1");
   EXPECT_EQ(fails([&] { (void)stratified_split_indices(classes, std::vector{1.5, -0.5}, 0); }),
             "stratified split: a share of 1.5; shares are from 0 to 1");
+  const auto numbers = in_memory(std::vector<double>{1, std::nan(""), 2});
+  EXPECT_EQ(test::raised<DataError>([&] { (void)classes_of(numbers, [](double x) { return x; }); }),
+            "classes: the label of item 1 is NaN, which has no order");
 }
 
 }  // namespace

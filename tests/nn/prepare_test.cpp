@@ -47,6 +47,9 @@ TEST(Scaler, LeavesNanOutAndRefusesWhatItCannotMeasure) {
             "ScalerConfig: column 1 has no value");
   EXPECT_EQ(said_by([&] { (void)nn::ScalerConfig{}.fit(Tensor<2>::of({{1, inf}}, Device::cpu())); }),
             "ScalerConfig: row 0 of column 1 is inf");
+  const Tensor<2> wide = Tensor<2>::of({{-3e38f}, {3e38f}}, Device::cpu());
+  EXPECT_EQ(sentence_of([&] { (void)nn::ScalerConfig{.kind = nn::Scaling::MinMax}.fit(wide); }),
+            "DataError: ScalerConfig: the numbers of column 0 exceed what float32 holds: scale the column down first");
   EXPECT_EQ(said_by([&] { (void)holes.forward(table()); }),
             "Scaler: the last dimension of [4, 3] is not its 2 columns");
   EXPECT_EQ(said_by([] { (void)nn::Scaler{}.forward(table()); }),

@@ -86,7 +86,11 @@ Scaler ScalerConfig::fit(const Tensor<2>& x) const {
   }
   const auto buffer = [&](const std::vector<double>& numbers) {
     const TensorData data = TensorData::of<double>({static_cast<std::int64_t>(width)}, numbers);
-    return Buffer<1>(from_data(data.to(x.dtype()), x.device()));
+    const TensorData kept = data.to(x.dtype()), doubles = kept.to(DType::F64);
+    for (std::size_t column = 0; column < width; ++column)
+      require<DataError>(std::isfinite(doubles.as<double>()[column]), "ScalerConfig: the numbers of column ", column,
+                         " exceed what ", x.dtype(), " holds: scale the column down first");
+    return Buffer<1>(from_data(kept, x.device()));
   };
   return {buffer(shifts), buffer(scales)};
 }
