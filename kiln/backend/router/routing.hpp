@@ -92,7 +92,6 @@ class Router final : public LeafBackend {
   Value kept(const Value& value) const;
   void remember_view(const op::Op& op, Call call);
   void take_arrivals(bool wait);
-  void run_tasks();
   void await(FunctionRef<bool()> is_so);
   // Its operands there (moves.cpp).
   static bool are_there(int part, Inputs in, Operands& operands);
@@ -114,8 +113,8 @@ class Router final : public LeafBackend {
   // Guards the members below, and what Routed says. A kernel of the user's own, which runs under it, may call functions.
   std::recursive_mutex mutex_;
   std::vector<Ref<Moving>> arrivals_;
-  std::vector<std::shared_ptr<Task>> tasks_;  // in the order in which the program asked for them
-  std::uint64_t looked_ = 0;                  // how often all of them were looked at
+  std::vector<Task> tasks_;   // in the order in which the program asked for them
+  std::uint64_t looked_ = 0;  // how often all of them were looked at
 };
 
 }  // namespace kiln
