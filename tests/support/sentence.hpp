@@ -3,6 +3,7 @@
 #include <string>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/ops/device.hpp"
 
 namespace kiln {
@@ -14,10 +15,7 @@ std::string sentence_of(F&& call) {
   try {
     (void)call();
     Device::cpu().sync();
-  } catch (const Error& error) {
-    const std::string_view said = error.what();
-    return std::string(said.substr(0, said.find("\n  called from ")));
-  }
+  } catch (const Error& error) { return std::string(without_calls(error.what())); }
   return "";
 }
 

@@ -4,26 +4,10 @@
 #include <limits>
 #include <new>
 
+#include "kiln/core/error/trace.hpp"
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
-namespace {
-
-/// The sentence without the lines of the server's calls, which tell a client nothing. Several errors may stand in it.
-std::string without_any_calls(std::string_view sentence) {
-  constexpr std::string_view kCall = "\n  called from ";
-  std::string rest;
-  for (;;) {
-    const std::size_t call = sentence.find(kCall);
-    rest += sentence.substr(0, call);
-    if (call == sentence.npos) return rest;
-    const std::size_t end = sentence.find('\n', call + 1);
-    if (end == sentence.npos) return rest;
-    sentence.remove_prefix(end);
-  }
-}
-
-}  // namespace
 
 std::int64_t bytes_of(const Desc& desc) { return numel(desc.shape) * static_cast<std::int64_t>(size_of(desc.dtype)); }
 
@@ -38,7 +22,7 @@ Refusal told(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
   } catch (const Error& known) {
-    return {known.kind(), without_any_calls(known.message()), {}};
+    return {known.kind(), without_all_calls(known.message()), {}};  // the server's calls tell a client nothing
   } catch (const std::bad_alloc&) {
     return {ErrorKind::Memory, "the server's memory does not suffice", {}};
   } catch (const std::exception& other) { return {ErrorKind::Device, other.what(), {}}; } catch (...) {

@@ -53,7 +53,14 @@ std::string ErrorContext::complete(ErrorKind kind, std::string sentence) {
 }
 
 std::string_view without_calls(std::string_view sentence) {
-  return sentence.substr(0, sentence.find("\n  called from "));
+  return sentence.substr(0, sentence.find(detail::kCalledFrom));
+}
+
+std::string without_all_calls(std::string_view sentences) {
+  std::string rest(sentences);
+  for (std::size_t at = rest.find(detail::kCalledFrom); at != rest.npos; at = rest.find(detail::kCalledFrom, at))
+    rest.erase(at, rest.find('\n', at + 1) - at);
+  return rest;
 }
 
 std::string with_end(std::string_view sentence, std::string_view words) {

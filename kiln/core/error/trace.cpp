@@ -76,11 +76,11 @@ std::string line_of(const Frame& frame) {
   if (frame.function.empty() && frame.file.empty()) {
     char address[32];
     std::snprintf(address, sizeof address, "%p", frame.address);
-    return text("\n  called from ", address);
+    return text(detail::kCalledFrom, address);
   }
   const std::string name = demangled_name(frame.function);
-  if (frame.file.empty()) return text("\n  called from ", name);
-  return text("\n  called from ", frame.file.substr(frame.file.rfind('/') + 1), ':', frame.line, ' ', name);
+  if (frame.file.empty()) return text(detail::kCalledFrom, name);
+  return text(detail::kCalledFrom, frame.file.substr(frame.file.rfind('/') + 1), ':', frame.line, ' ', name);
 }
 
 /// The frames of return addresses, innermost first.

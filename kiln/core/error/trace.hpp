@@ -23,6 +23,8 @@ std::string lines_of(const Trace& trace);
 
 /// The sentence of an error without the lines of its calls.
 std::string_view without_calls(std::string_view sentence);
+/// The sentences of several errors that are told at once, without the lines of the calls of any.
+std::string without_all_calls(std::string_view sentences);
 /// The sentence of an error with these words at its end, and the lines of its calls behind them.
 std::string with_end(std::string_view sentence, std::string_view words);
 
@@ -44,6 +46,9 @@ class CalledFrom {
 };
 
 namespace detail {
+
+/// Each line of an error's calls begins with these words.
+inline constexpr std::string_view kCalledFrom = "\n  called from ";
 
 /// Lines for an error that is raised now: the calls of the innermost CalledFrom; outside of any, those calls of this
 /// thread whose files and lines are known, which takes a program with debug information.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/error/trace.hpp"
 #include "kiln/core/function_ref.hpp"
 #include "kiln/ops/device.hpp"
 #include "kiln/ops/devices.hpp"
@@ -26,14 +26,6 @@ inline std::string label(const testing::TestParamInfo<std::string>& info) {
   std::string name = info.param;
   std::ranges::replace(name, ' ', '_');
   return name;
-}
-
-/// An error's sentences without the lines of calls between them.
-inline std::string without_all_calls(std::string said) {
-  constexpr std::string_view kCall = "\n  called from ";
-  for (std::size_t at = said.find(kCall); at != said.npos; at = said.find(kCall, at))
-    said.erase(at, said.find('\n', at + 1) - at);
-  return said;
 }
 
 /// What it throws, if anything.
