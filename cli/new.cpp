@@ -21,6 +21,9 @@ constexpr std::string_view kReserved[] = {
     "package",    "package_source", "preinstall", "rebuild_cache", "RUN_TESTS",
     "test",       "Testing",        "ZERO_CHECK"};
 
+/// The template whose files belong to every project.
+constexpr std::string_view kCommon = "common";
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -49,7 +52,7 @@ std::string with_name(std::string_view text, std::string_view name) {
 
 void write_files(const fs::path& folder, const NewOptions& options) {
   for (const TemplateFile& file : template_files()) {
-    if (file.project != options.project) continue;
+    if (file.project != options.project && file.project != kCommon) continue;
     const std::string name = file.file == "gitignore" ? ".gitignore" : std::string(file.file);
     write_file_atomically((folder / name).string(), with_name(file.text, options.name));
   }
@@ -59,7 +62,8 @@ void write_files(const fs::path& folder, const NewOptions& options) {
 
 std::vector<std::string> project_templates() {
   std::set<std::string> names;
-  for (const TemplateFile& file : template_files()) names.emplace(file.project);
+  for (const TemplateFile& file : template_files())
+    if (file.project != kCommon) names.emplace(file.project);
   return {names.begin(), names.end()};
 }
 

@@ -1,4 +1,5 @@
 // The projects that `kiln new` writes: the folders of cli/templates, which the build puts into the program.
+// The files of the folder `common` belong to each of them.
 #pragma once
 #include <span>
 #include <string_view>
