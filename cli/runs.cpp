@@ -205,7 +205,7 @@ std::string plot_of(const std::vector<TrainedRun>& runs, const RunsOptions& opti
   return out + (options.colours || curves.size() < 2 ? "\n" : "; --colours tells them apart\n");
 }
 
-/// What figures.jsonl has, as the page takes it: the newest matrix and picture of each name, and the newest histograms.
+/// Returns the figures of figures.jsonl in the form that the page takes: the newest matrix and picture of each name, and the newest histograms.
 /// A line that a killed run did not finish is ignored.
 std::string figures_of(const fs::path& directory) {
   constexpr std::size_t kHistograms = 32;

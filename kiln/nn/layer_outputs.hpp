@@ -1,4 +1,4 @@
-// What layers inside of a model compute, without a change of the model.
+// The results of layers inside of a model are seen here without a change of the model.
 //
 //   const auto [scores, outputs] = watch_layers(model, "blocks.*.attention", [&] { return model.forward(x); });
 //   const Tensor<3> third(outputs.at("blocks.2.attention"));

@@ -95,7 +95,7 @@ class MetricList {
   bool take_copies() const;
   /// The names of the metrics whose values are words.
   std::vector<std::string> text_names() const;
-  /// The same metrics, which have measured nothing and share no state with these.
+  /// Copies of the metrics, which have measured nothing and share no state with these.
   MetricList fresh() const;
   /// Resets all metrics.
   void clear();

@@ -1,4 +1,4 @@
-// What a model says of data that it is not trained on:
+// Functions for what a model says of data that it is not trained on:
 //
 //   const Tensor<2> scores = predict(learner.result(), [&](const Model& m, ImageBatch batch) {
 //     return m.forward(to_tensors(std::move(batch), device).images);

@@ -34,7 +34,7 @@ struct RateFinderConfig {
   double at(std::int64_t step) const;
 };
 
-/// What the steps of a range test showed.
+/// The findings of a range test's steps.
 struct FoundRate {
   std::vector<double> rates, losses;  // of each step; a last loss may be infinite or NaN
   std::vector<double> smoothed;       // the averages, without the bias of their beginning

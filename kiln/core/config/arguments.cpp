@@ -57,7 +57,7 @@ bool is_below(const std::vector<Option>& options, std::string_view path) {
                      [&](const Option& o) { return o.type == "JSON" && path.starts_with(o.path + '.'); });
 }
 
-/// Whether the word behind an option is its value. A flag needs none, but may have one.
+/// Says whether the word behind an option is its value. A flag needs none, but may have one.
 bool takes_next(const Option* option, std::string_view word) {
   if (option && option->is_flag) return word == "true" || word == "false";
   return !word.starts_with("--");

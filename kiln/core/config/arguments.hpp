@@ -17,7 +17,7 @@
 
 namespace kiln {
 
-/// What --help says of a program.
+/// The text that --help prints of a program.
 struct Help {
   struct Meaning {
     std::string_view option, meaning;  // of a struct: of all its fields that have no meaning of their own
@@ -43,8 +43,8 @@ std::vector<Option> options_for(const Type& type, const void* defaults);
 // help() formats the options for a terminal; read_arguments() returns the defaults as JSON with the arguments' values
 // put in.
 std::string help(const std::vector<Option>& options);
-/// The same with what `said` says of the program and of its options. Throws ConfigError where it names an option that the
-/// program does not have.
+/// Formats the options beside what `said` says of them and of the program. Throws ConfigError where `said` names an option
+/// that the program does not have, or says nothing of one that it has.
 std::string help(const std::vector<Option>& options, const Help& said);
 Json read_arguments(int argc, const char* const* argv, const std::vector<Option>& options, std::string& source);
 
@@ -63,7 +63,7 @@ std::vector<Option> options_for() {
 /// Whether --help or -h is among the arguments.
 bool asks_for_help(int argc, const char* const* argv);
 
-/// Where help is asked for, prints `about` and returns true: for a program that takes words, and no config.
+/// Prints `about` and returns true where help is asked for. Programs that take words and no config call it.
 bool printed_help(int argc, const char* const* argv, std::string_view about);
 
 /// One line for each field of T: its option, the value it takes and its default.

@@ -1,4 +1,4 @@
-// What logs and displays show beside numbers and words: histograms, matrices and pictures.
+// Logs and displays show these beside numbers and words: histograms, matrices and pictures.
 #pragma once
 #include <cstddef>
 #include <cstdint>

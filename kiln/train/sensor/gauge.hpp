@@ -20,7 +20,7 @@ class Gauge {
   bool look();
   /// "cpu 87 %, 1.2 GiB   cuda 12.3 GiB, 93 %, 61 °C", without readings that are not available.
   const std::string& line() const { return line_; }
-  /// The same as numbers: "cpu %", "cpu GiB", "cuda °C".
+  /// The readings as numbers: "cpu %", "cpu GiB", "cuda °C".
   const std::vector<std::pair<std::string, double>>& values() const { return values_; }
 
  private:

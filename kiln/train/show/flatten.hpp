@@ -10,7 +10,7 @@ namespace kiln {
 /// {"optimizer.beta1": "0.9", ...}: keys of nested objects are joined by dots, and values are as JSON writes them,
 /// words without quotes. Null has none.
 std::map<std::string, std::string> flattened(const Json& json);
-/// As a JSON object of words.
+/// Writes them as a JSON object of words.
 std::string json_of(const std::map<std::string, std::string>& words);
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// What the servers of pages share: their options, and a secret in the address, since a machine may have other users.
+// The servers of pages share these: their options, and a secret in the address, since a machine may have other users.
 #pragma once
 #include <string>
 #include <string_view>

@@ -21,7 +21,7 @@ class RunsPage {
   ~RunsPage();
   RunsPage(RunsPage&&) noexcept;
 
-  /// As WebDashboard's: it contains a secret.
+  /// The page's address, which contains a secret, as WebDashboard's does.
   std::string address() const;
 
  private:

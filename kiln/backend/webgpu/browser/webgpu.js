@@ -176,7 +176,7 @@ addToLibrary({
       try {
         command(a, KilnWebGpu.objects);
       } catch (error) {
-        // What a command is about is its first argument.
+        // A command's first argument names the object that it is about.
         const device = KilnWebGpu.objects[HEAPU32[a]]?.kilnDevice;
         const to = ticket === undefined ? (device?.kilnErrorTicket ?? KilnWebGpu.errorTicket) : HEAPU32[a + ticket];
         KilnWebGpu.answer(to, 2, 2, error?.message ?? error);
