@@ -52,6 +52,7 @@ void Session::apply(std::span<const std::byte> frame, std::size_t placed, Post p
   const std::uint64_t number = reader_.whole();
   if (number <= applied()) return;  // sent again after a lost connection
   require<IoError>(number == applied() + 1, reader_.source(), ": frame ", number, " follows frame ", applied());
+  counters_.frames += 1;  // before its answers, so that a client that has them finds it counted
   post_ = &post;
   placed_ = placed;
   const RequestedBy asking(requester_);
@@ -68,7 +69,6 @@ void Session::apply(std::span<const std::byte> frame, std::size_t placed, Post p
   while (reader_.left()) apply_entry(reader_.whole());
   applied_ = number;
   settle();
-  counters_.frames += 1;
   counters_.microseconds +=
       std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
   require<DeviceError>(limits_.seconds == 0 || static_cast<double>(counters_.microseconds) < 1e6 * limits_.seconds,
