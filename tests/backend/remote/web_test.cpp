@@ -60,6 +60,18 @@ TEST(Web, ATokenIsAskedFor) {
   EXPECT_NE(prometheus_text(running->counters()).find("kiln_host_connections_refused_total 1\n"), std::string::npos);
 }
 
+TEST(Web, AFirstMessageIsShort) {
+  const auto running = host(Device::cpu(), {.port = 0, .token = "secret"});
+  const std::string said = sentence_of([&] { device_of(running->port(), {.token = std::string(100'000, 'x')}); });
+  EXPECT_TRUE(said.starts_with("IoError: ")) << said;
+  EXPECT_EQ(running->counters().refused, 0);  // closed before it was looked at
+  EXPECT_NE(sentence_of([&] {
+              device_of(running->port(), {.token = std::string(50'000, 'x')});
+            }).find("does not take this token"),
+            std::string::npos);
+  EXPECT_EQ(full({2}, 1, device_of(running->port(), {.token = "secret"}), DType::F32).data().at(1), 1);
+}
+
 TEST(Web, ANetworkThatBreaksAndDelaysChangesNothing) {
   const auto running = host(Device::cpu(), {.port = 0});
   test::FaultyProxy proxy(running->port(), {.delay = 0.001, .drop_at = 30'000}, {.drop_at = 30'000});
