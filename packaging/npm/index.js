@@ -97,11 +97,14 @@ export class Kiln {
 
   /** Starts a module: in a worker of its own, where the page is never held up, or in this thread. */
   static async start({module = new URL('./dist/kiln.js', import.meta.url), worker = typeof document !== 'undefined',
-                      threads = Boolean(globalThis.crossOriginIsolated), device, options} = {}) {
+                      threads = Boolean(globalThis.crossOriginIsolated), device,
+                      webgpu = device ? device.startsWith('webgpu') : Boolean(globalThis.navigator?.gpu), options} = {}) {
     let instance;
-    // The module with threads lies beside the other. On a page's own thread calls must not wait for others.
-    if (threads && typeof module !== 'function' && (worker || typeof document === 'undefined'))
-      module = String(absolute(module)).replace(/\.js(?=$|\?)/, '.threads.js');
+    // Modules with more lie beside the smallest. On a page's own thread calls must not wait for others.
+    if (typeof module !== 'function') {
+      const more = (webgpu ? '.webgpu' : '') + (threads && (worker || typeof document === 'undefined') ? '.threads' : '');
+      module = String(absolute(module)).replace(/\.js(?=$|\?)/, `${more}.js`);
+    }
     if (worker && typeof module !== 'function') instance = await WorkerInstance.start(absolute(module), options);
     else instance = await Instance.start(typeof module === 'function' ? module : await factoryAt(absolute(module)), options);
     const kiln = new Kiln(instance);
@@ -168,7 +171,7 @@ export class Kiln {
     });
   }
 
-  /** Where typed arrays and models go from now on: "cpu", "webgpu". Rejects with a DeviceError where there is none. */
+  /** Where typed arrays and models go from now on: "cpu", "webgpu" of a module that has it. Rejects with a DeviceError where there is none. */
   useDevice(name) { return this.call('kiln.use_device', name); }
   device() { return this.call('kiln.device_name'); }
   /** {handles, bytes, peak}: what JavaScript holds, and the bytes of all tensors on the default device. */

@@ -1,6 +1,9 @@
 // The package's JavaScript alone, in Node, on a module that gives back the bytes it gets: values, errors, order, handles.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 
 const {Kiln, KilnError} = await import(new URL('../../../packaging/npm/index.js', import.meta.url));
 
@@ -173,6 +176,32 @@ test('a Kiln that does not start is tried again by the next load', async () => {
   const start = {module: async () => { ++starts; throw new Error('no memory'); }};
   for (const _ of [1, 2]) await assert.rejects(Kiln.load(new Uint8Array(1), {start}), /did not start/);
   assert.equal(starts, 2);
+});
+
+test('what is asked for decides which of the modules starts', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kiln-modules-')), names = ['m', 'm.threads', 'm.webgpu', 'm.webgpu.threads'];
+  try {
+    for (const name of names) writeFileSync(join(folder, `${name}.js`), `export default async () => { throw new Error('this is ${name}'); };`);
+    writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+    const started = async wish => {
+      const error = await Kiln.start({module: `file://${folder}/m.js?version=2`, worker: false, ...wish}).catch(error => error);
+      return error.message.match(/this is (\S+)$/)[1];
+    };
+    assert.equal(await started({}), 'm');  // Node has no WebGPU
+    assert.equal(await started({device: 'cpu'}), 'm');
+    assert.equal(await started({device: 'webgpu'}), 'm.webgpu');
+    assert.equal(await started({threads: true}), 'm.threads');
+    assert.equal(await started({threads: true, device: 'webgpu'}), 'm.webgpu.threads');
+    assert.equal(await started({device: 'cpu', webgpu: true}), 'm.webgpu');
+    globalThis.navigator ??= {};
+    Object.defineProperty(globalThis.navigator, 'gpu', {value: {}, configurable: true});
+    assert.equal(await started({}), 'm.webgpu');
+    assert.equal(await started({device: 'cpu'}), 'm');
+    assert.equal(await started({webgpu: false}), 'm');
+  } finally {
+    delete globalThis.navigator?.gpu;
+    rmSync(folder, {recursive: true});
+  }
 });
 
 test('a module that does not start says why', async () => {
