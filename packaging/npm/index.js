@@ -98,12 +98,7 @@ export class Kiln {
   /** Starts a module: in a worker of its own, where the page is never held up, or in this thread. */
   static async start({module = new URL('./dist/kiln.js', import.meta.url), worker = typeof document !== 'undefined',
                       threads = Boolean(globalThis.crossOriginIsolated), device, options} = {}) {
-    let instance;
-    // The module with threads lies beside the other. On a page's own thread calls must not wait for others.
-    if (threads && typeof module !== 'function' && (worker || typeof document === 'undefined'))
-      module = String(absolute(module)).replace(/\.js(?=$|\?)/, '.threads.js');
-    if (worker && typeof module !== 'function') instance = await WorkerInstance.start(absolute(module), options);
-    else instance = await Instance.start(typeof module === 'function' ? module : await factoryAt(absolute(module)), options);
+    const instance = await startFirst(modulesFor(module, threads && (worker || typeof document === 'undefined')), worker, options);
     const kiln = new Kiln(instance);
     try {
       if (device) await kiln.useDevice(device);
@@ -223,6 +218,27 @@ let shared = null;
 
 function absolute(address) {
   return new URL(address, globalThis.document?.baseURI ?? globalThis.location?.href ?? import.meta.url);
+}
+
+/**
+ * What may be started, the best first: the module with threads lies beside the other, where its builder made one. On a page's own
+ * thread calls must not wait for others.
+ */
+function modulesFor(module, threads) {
+  if (typeof module === 'function') return [module];
+  const address = String(absolute(module));
+  return threads ? [address.replace(/\.js(?=$|\?)/, '.threads.js'), address] : [address];
+}
+
+/** Starts the first that is there. */
+async function startFirst([module, ...others], worker, options) {
+  try {
+    if (typeof module === 'function') return await Instance.start(module, options);
+    return worker ? await WorkerInstance.start(module, options) : await Instance.start(await factoryAt(module), options);
+  } catch (error) {
+    if (error.kind !== 'IoError' || others.length === 0) throw error;
+    return startFirst(others, worker, options);
+  }
 }
 
 async function factoryAt(address) {
