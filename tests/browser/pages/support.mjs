@@ -19,7 +19,7 @@ export function requireAll() {
     process.exit(SKIPPED);
   };
   if (!program()) skip('there is no Chromium here (Debian: chromium); KILN_CHROMIUM names one');
-  for (const module of ['kiln', 'kiln.threads', 'digits', 'digits.threads'])
+  for (const module of ['kiln', 'digits'].flatMap(name => [name, `${name}.threads`, `${name}.webgpu`, `${name}.webgpu.threads`]))
     if (!existsSync(join(options.modules, `${module}.wasm`)))
       skip(`${options.modules}/${module}.wasm is not built: ./dev build wasm makes it, with Emscripten`);
 }
