@@ -84,6 +84,30 @@ test('errors have a kind and a sentence; a module that breaks off says so from t
   await assert.rejects(other.kiln.call('echo', 1), error => error.kind === 'DeviceError' && /was closed/.test(error.message));
 });
 
+test('a thread that breaks off ends the call that waits for it', async () => {
+  let broke;
+  const hangs = Kiln.start({module: async module => {
+    broke = module.kilnThreadBroke;
+    return {...await factory(), _kiln_call: () => new Promise(() => {})};
+  }});
+  const kiln = await hangs, call = kiln.call('echo', 1);
+  setTimeout(() => broke('unreachable'), 5);
+  await assert.rejects(call, error => error.kind === 'FatalError' && /'echo' \(unreachable\): start another/.test(error.message));
+  await assert.rejects(kiln.call('echo', 1), error => error.kind === 'FatalError');
+  // Emscripten leaves a call that waits in this thread, and then tells of the other one.
+  const leaves = await Kiln.start({module: async module => ({...await factory(), _kiln_call: () => {
+    setTimeout(() => module.kilnThreadBroke('out of bounds'), 20);
+    throw 'unwind';
+  }})});
+  await assert.rejects(leaves.call('echo', 1), error => error.kind === 'FatalError' && /'echo' \(out of bounds\)/.test(error.message));
+  const idle = await Kiln.start({module: async module => {
+    broke = module.kilnThreadBroke;
+    return factory();
+  }});
+  broke('stack overflow');
+  await assert.rejects(idle.call('echo', 1), error => error.kind === 'FatalError' && /stack overflow/.test(error.message));
+});
+
 test('calls run one at a time, in their order', async () => {
   const {kiln, module} = await start();
   assert.deepEqual(await Promise.all([kiln.call('slow', 1), kiln.call('echo', 2), kiln.functions.slow(3)]), [1, 2, 3]);
@@ -198,6 +222,17 @@ test('what is asked for decides which of the modules starts', async () => {
     assert.equal(await started({}), 'm.webgpu');
     assert.equal(await started({device: 'cpu'}), 'm');
     assert.equal(await started({webgpu: false}), 'm');
+    // Where its builder made fewer, the best of those that are there.
+    const without = async (names, wish) => {
+      for (const name of names) rmSync(join(folder, `${name}.js`));
+      return started(wish);
+    };
+    assert.equal(await without(['m.webgpu.threads'], {threads: true}), 'm.webgpu');
+    assert.equal(await without(['m.webgpu'], {threads: true}), 'm.threads');
+    assert.equal(await without(['m.threads'], {threads: true}), 'm');
+    const none = await Kiln.start({module: `file://${folder}/n.js`, worker: false, threads: true}).catch(error => error);
+    assert.equal(none.kind, 'IoError');
+    assert.match(none.message, /\/n\.js: Kiln's module could not be imported/);
   } finally {
     delete globalThis.navigator?.gpu;
     rmSync(folder, {recursive: true});
