@@ -115,8 +115,8 @@ void add_new(CLI::App& app, CommandResult& result) {
         app.add_option("name", o.name, "of the folder to make here, of the program and of its CMake target")
             ->required();
         app.add_option("--template", o.project,
-                       "what the program does: regression (a table), images (pictures and their classes) or "
-                       "layer (a layer of its own)")
+                       "what the program does: regression (a table), images (pictures and their classes), transfer "
+                       "(the same, from published weights), serving (answers over HTTP) or layer (a layer of its own)")
             ->capture_default_str();
       },
       [&](const NewOptions& o) { result.out = new_project(o); });
