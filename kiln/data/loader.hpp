@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "kiln/core/config/json.hpp"
+#include "kiln/data/batcher.hpp"
 #include "kiln/data/dataset.hpp"
 #include "kiln/data/prefetch.hpp"
 #include "kiln/data/sampler.hpp"
@@ -70,37 +71,6 @@ Json described(const LoaderConfig& config, std::int64_t items);
 /// Kiln that it throws.
 void with_item_context(std::span<const std::int64_t> indices, FunctionRef<void(std::size_t& at)> get);
 
-/// Makes a batch from its items, or from its items and one random key for each (for augmentation). Called from several
-/// threads at once.
-template <class B, class Item>
-concept PlainBatcher = std::invocable<const B&, std::span<const Item>>;
-template <class B, class Item>
-concept KeyedBatcher = std::invocable<const B&, std::span<const Item>, std::span<const Key>>;
-template <class B, class Item>
-concept BatcherOf = PlainBatcher<B, Item> || KeyedBatcher<B, Item>;
-
-/// What stands for the batches of a loader that does not compile, so that the sentence about it is all that is printed.
-struct NoBatch {};
-
-/// The batch that B makes of items, or NoBatch.
-template <class B, class Item>
-constexpr auto batch_made_by() {
-  using Items = std::span<const Item>;
-  if constexpr (KeyedBatcher<B, Item>)
-    return std::type_identity<std::invoke_result_t<const B&, Items, std::span<const Key>>>();
-  else if constexpr (PlainBatcher<B, Item>) return std::type_identity<std::invoke_result_t<const B&, Items>>();
-  else return std::type_identity<void>();
-}
-template <class B, class Item, class Made = typename decltype(batch_made_by<B, Item>())::type>
-using BatchMadeBy = std::conditional_t<std::is_void_v<Made>, NoBatch, Made>;
-
-/// Whether B makes batches of items that are Batch.
-template <class B, class Item, class Batch>
-concept Makes = BatcherOf<B, Item> && !std::same_as<BatchMadeBy<B, Item>, NoBatch> &&
-                std::convertible_to<BatchMadeBy<B, Item>, Batch>;
-template <class B, class Item>
-concept HasMethodBatch = requires(const B& batcher, std::span<const Item> items) { batcher.batch(items); };
-
 /// The batches of a data set, an input range. An empty data set gives an empty range, and so does one smaller than a
 /// batch with drop_last. An error of the data set or the batcher is thrown in the loop at its batch; that of an item
 /// names the item. Leaving the loop early stops the workers.
@@ -126,7 +96,7 @@ class DataLoader {
                     "DataLoader: the batcher returns nothing; it makes a batch of its items");
       static_assert(!BatcherOf<B, Item> || std::convertible_to<BatchMadeBy<B, Item>, Batch>,
                     "DataLoader: the batcher makes no batches of the type that DataLoader<Batch> names");
-      if constexpr (Makes<B, Item, Batch>) {
+      if constexpr (MakesBatches<B, Item, Batch>) {
         const auto shared = share(std::move(dataset));
         items_ = shared->size();
         make_ = maker(shared, std::move(batcher));

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/data/loader.hpp"
+#include "kiln/data/batcher.hpp"
 #include "kiln/nn/gradients.hpp"
 
 namespace kiln {

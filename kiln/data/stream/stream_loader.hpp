@@ -147,7 +147,7 @@ class StreamLoader {
                   "StreamLoader: the batcher returns nothing; it makes a batch of its items");
     static_assert(!BatcherOf<B, T> || std::convertible_to<BatchMadeBy<B, T>, Batch>,
                   "StreamLoader: the batcher makes no batches of the type that StreamLoader<Batch> names");
-    if constexpr (Makes<B, T, Batch>) read(std::move(stream), std::move(batcher));
+    if constexpr (MakesBatches<B, T, Batch>) read(std::move(stream), std::move(batcher));
   }
 
   /// The number of batches in the next epoch. If the configuration does not give it, the stream is read to count them,
