@@ -123,9 +123,11 @@ struct RunsOptions {
 };
 /// Returns a table of the runs that RunDirectory wrote below a directory. Throws IoError, DataError, ArgumentError.
 std::string runs(const RunsOptions& options);
-/// The runs that fulfil the conditions as the page takes them (kiln/train/show/runs_page.hpp). Throws as runs() does.
-std::string runs_json(const RunsOptions& options);
-/// Serves a page of these runs to this machine, until the process is ended; reads them at each visit. Throws as runs()
+class RunFigures;
+/// The runs that fulfil the conditions as the page takes them (kiln/train/show/runs_page.hpp), with their figures. Throws as runs()
+/// does.
+std::string runs_json(const RunsOptions& options, RunFigures& figures);
+/// Serves a page of these runs to this machine, until the process is ended; reads what is new at each visit. Throws as runs()
 /// does, and as RunsPage.
 void serve_runs(const RunsOptions& options, const Print& out);
 

@@ -1,27 +1,26 @@
-// Tables of the directories that RunDirectory (kiln/train/log/files.hpp) wrote. A row for each run has the
-// configuration values that differ between runs, and the last value of each metric.
+// Tables and pages of the directories that RunDirectory (kiln/train/log/files.hpp) wrote. A row for each run has the configuration
+// values that differ between runs, and the last value of each metric.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <deque>
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
 #include <unistd.h>
 
 #include "cli/commands.hpp"
+#include "cli/run_figures.hpp"
 #include "cli/statistics.hpp"
 #include "cli/table.hpp"
+#include "cli/trained_run.hpp"
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
-#include "kiln/core/file.hpp"
 #include "kiln/train/log/line_log.hpp"
-#include "kiln/train/show/flatten.hpp"
 #include "kiln/train/show/plot.hpp"
 #include "kiln/train/show/runs_page.hpp"
 
@@ -29,86 +28,6 @@ namespace kiln::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Maps "valid/accuracy" to the values at their steps, in all epochs.
-using Curves = std::map<std::string, Series>;
-
-struct TrainedRun {
-  std::string name, state;
-  std::map<std::string, std::string> config;  // "optimizer.beta1": "0.9"
-  Curves curves;
-  double steps = 0;
-};
-
-std::vector<fs::path> directories_in(const fs::path& directory) {
-  std::error_code problem;
-  std::vector<fs::path> found;
-  for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
-    if (std::error_code ignored; at->is_directory(ignored)) found.push_back(at->path());
-  require<IoError>(!problem, "cannot read ", shown(directory.string()), ": ", problem.message());
-  std::ranges::sort(found);
-  return found;
-}
-
-bool is_run(const fs::path& directory) {
-  std::error_code ignored;
-  return fs::is_regular_file(directory / "experiment.log", ignored);
-}
-
-std::optional<double> number_in(std::string_view text) {
-  double number = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// Reads lines of a step and a value. A line that a killed run did not finish is ignored.
-void read_curve(const fs::path& file, Series& series) {
-  const std::string contents = read_text_file(file.string());
-  for (std::size_t at = 0, end; (end = contents.find('\n', at)) != std::string::npos; at = end + 1) {
-    const std::string_view line = std::string_view(contents).substr(at, end - at);
-    const std::size_t space = line.find(' ');
-    if (space == std::string_view::npos) continue;
-    const auto step = number_in(line.substr(0, space)), value = number_in(line.substr(space + 1));
-    if (step && value) series.add(*step, *value);
-  }
-}
-
-/// Returns the last sentence of experiment.log, without its time.
-std::string last_sentence(const fs::path& log) {
-  std::string contents = read_text_file(log.string());
-  while (contents.ends_with('\n')) contents.pop_back();
-  const std::string line = contents.substr(contents.rfind('\n') + 1);
-  constexpr std::size_t kTime = std::string_view("2026-11-23 01:15:00 ").size();
-  return line.size() > kTime ? line.substr(kTime) : line;
-}
-
-TrainedRun read_run(const fs::path& directory, const std::string& name) {
-  TrainedRun run{name, last_sentence(directory / "experiment.log"), {}, {}, 0};
-  constexpr std::string_view kEnds = "ends after step ";
-  if (run.state.starts_with(kEnds)) run.state = run.state.substr(run.state.find(": ") + 2);
-  else run.state = "runs, or was killed";
-  if (const fs::path config = directory / "config.json"; fs::exists(config))
-    run.config = flattened(parse_json(read_text_file(config.string()), config.string()));
-  for (const fs::path& split : directories_in(directory)) {
-    std::map<std::int64_t, fs::path> epochs;
-    for (const fs::path& folder : directories_in(split)) {
-      const std::string epoch = folder.filename().string();
-      if (const auto number = epoch.starts_with("epoch-") ? number_in(std::string_view(epoch).substr(6)) : std::nullopt)
-        epochs.emplace(static_cast<std::int64_t>(*number), folder);
-    }
-    for (const auto& [epoch, folder] : epochs) {
-      for (const auto& entry : fs::directory_iterator(folder)) {
-        if (entry.path().extension() != ".log") continue;
-        const std::string metric = split.filename().string() + '/' + entry.path().stem().string();
-        auto& series = run.curves.try_emplace(metric, Series{name, metric}).first->second;
-        read_curve(entry.path(), series);
-        if (!series.points.empty()) run.steps = std::max(run.steps, series.points.back().step);
-      }
-    }
-  }
-  return run;
-}
 
 std::optional<std::string> value_of(const TrainedRun& run, const std::string& key) {
   if (const auto found = run.config.find(key); found != run.config.end()) return found->second;
@@ -154,15 +73,6 @@ int colour_of_run(std::size_t index) {
   return kColours[index % std::size(kColours)];
 }
 
-std::vector<TrainedRun> runs_in(const fs::path& root) {
-  std::vector<TrainedRun> found;
-  for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root))
-    if (is_run(directory)) found.push_back(read_run(directory, directory.filename().string()));
-  require<DataError>(!found.empty(), shown(root.string()),
-                     ": has no run; the directory of a run has an experiment.log");
-  return found;
-}
-
 /// Sorts by the last value of a metric; runs without it come last.
 void sort_by(const std::string& metric, std::vector<TrainedRun>& runs) {
   std::ranges::stable_sort(runs, {}, [&](const TrainedRun& run) {
@@ -205,38 +115,7 @@ std::string plot_of(const std::vector<TrainedRun>& runs, const RunsOptions& opti
   return out + (options.colours || curves.size() < 2 ? "\n" : "; --colours tells them apart\n");
 }
 
-/// Returns the figures of figures.jsonl in the form that the page takes: the newest matrix and picture of each name, and the newest histograms.
-/// A line that a killed run did not finish is ignored.
-std::string figures_of(const fs::path& directory) {
-  constexpr std::size_t kHistograms = 32;
-  const fs::path file = directory / "figures.jsonl";
-  std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) return "[]";
-  const std::string contents = read_text_file(file.string());
-  std::map<std::string, std::deque<std::string>> newest;
-  for (std::size_t at = 0, end; (end = contents.find('\n', at)) != std::string::npos; at = end + 1) {
-    Json::Object entry;
-    try {
-      const Json line = parse_json(contents.substr(at, end - at), file.string());
-      if (const auto* const object = std::get_if<Json::Object>(&line.is)) entry = *object;
-    } catch (const ConfigError&) { continue; }
-    std::map<std::string, Json> fields(entry.begin(), entry.end());
-    const auto* const kind = std::get_if<std::string>(&fields["event"].is);
-    const auto* const name = std::get_if<std::string>(&fields["name"].is);
-    const auto* const step = std::get_if<std::int64_t>(&fields["step"].is);
-    if (!kind || !name || !step || !std::holds_alternative<Json::Object>(fields["content"].is)) continue;
-    auto& all = newest[text(*kind, '/', *name)];
-    all.push_back(
-        text('[', json_text(*kind), ',', json_text(*name), ',', *step, ',', write_json(fields["content"]), ']'));
-    if (all.size() > (*kind == "histogram" ? kHistograms : 1)) all.pop_front();
-  }
-  std::string list = "[";
-  for (const auto& [name, all] : newest)
-    for (const std::string& figure : all) list += (list.size() > 1 ? "," : "") + figure;
-  return list + ']';
-}
-
-std::string json_of_run(const fs::path& root, const TrainedRun& run) {
+std::string json_of_run(const fs::path& root, const TrainedRun& run, RunFigures& figures) {
   std::string curves;
   for (const auto& [name, series] : run.curves) {
     const std::size_t slash = name.find('/');
@@ -248,23 +127,24 @@ std::string json_of_run(const fs::path& root, const TrainedRun& run) {
   }
   return text("{\"name\":", json_text(run.name), ",\"state\":", json_text(run.state),
               ",\"parameters\":", json_of(run.config), ",\"curves\":[", curves,
-              "],\"shown\":", figures_of(is_run(root) ? root : root / run.name), '}');
+              "],\"shown\":", figures.of(is_run(root) ? root : root / run.name), '}');
 }
 
 }  // namespace
 
-std::string runs_json(const RunsOptions& options) {
+std::string runs_json(const RunsOptions& options, RunFigures& figures) {
   std::vector<TrainedRun> found = runs_in(options.directory);
   for (const std::string& condition : options.where)
     std::erase_if(found, [&](const auto& run) { return !matches_condition(run, condition); });
   std::string list;
-  for (const TrainedRun& run : found) list += (list.empty() ? "" : ",") + json_of_run(options.directory, run);
+  for (const TrainedRun& run : found) list += (list.empty() ? "" : ",") + json_of_run(options.directory, run, figures);
   return '[' + list + ']';
 }
 
 void serve_runs(const RunsOptions& options, const Print& out) {
-  (void)runs_json(options);  // an error comes now, not in the browser
-  const RunsPage page([options] { return runs_json(options); }, {.port = options.web.value_or(0)});
+  const auto figures = std::make_shared<RunFigures>();
+  (void)runs_json(options, *figures);  // an error comes now, not in the browser
+  const RunsPage page([options, figures] { return runs_json(options, *figures); }, {.port = options.web.value_or(0)});
   out(text("the runs are shown on ", page.address(), " until Ctrl-C\n"));
   for (;;) ::pause();  // the signal ends the program
 }

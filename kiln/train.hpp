@@ -1,10 +1,11 @@
-// All of kiln/train.
+// All of kiln/train. The Learner comes first, so that errors in it name few other headers.
 #pragma once
+#include "kiln/train/learner.hpp"
+
 #include "kiln/train/batch_size.hpp"
 #include "kiln/train/checkpointer.hpp"
 #include "kiln/train/early_stopping.hpp"
 #include "kiln/train/evaluator.hpp"
-#include "kiln/train/learner.hpp"
 #include "kiln/train/log/asynchronous.hpp"
 #include "kiln/train/log/files.hpp"
 #include "kiln/train/log/mlflow.hpp"

@@ -7,6 +7,7 @@ import re
 import sys
 
 import facade
+import formulas as compared
 import meanings
 from declarations import declarations, expanded, signature
 from facade import ROOT
@@ -140,13 +141,14 @@ def page():
 
 
 def wrong(text):
-    """Functions that the page says nothing about, and meanings that no function needs."""
+    """Functions that the page says nothing about, meanings that no function needs, and formulas that are not what a row computes."""
     for signatures in re.findall(r"^\| (.*) \|  \|$", text, re.MULTILINE):
         yield f"tools/meanings.py: says nothing about {signatures}, whose headers have no docstring"
     said = set(re.findall(r"\| ([^|]*) \|$", text, re.MULTILINE))
     for name, meaning in [*meanings.lines(meanings.METHODS).items(), *meanings.lines(meanings.BOTH).items()]:
         if meaning not in said:
             yield f"tools/meanings.py: {name} is not needed"
+    yield from compared.wrong()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADERS = ("kiln/kiln.hpp", "kiln/autodiff/backward.hpp", "kiln/core/limits.hpp", "kiln/core/system/system_seed.hpp",
-           "kiln/ops/devices.hpp", "kiln/ops/read.hpp", "kiln/vision.hpp")
+           "kiln/data.hpp", "kiln/nn/layer_outputs.hpp", "kiln/ops/devices.hpp", "kiln/ops/read.hpp", "kiln/train.hpp", "kiln/vision.hpp")
 
 
 def names():

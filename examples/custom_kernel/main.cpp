@@ -19,7 +19,7 @@ Where there is no GPU, what the kernels are made of runs.)";
 }  // namespace
 
 int main(int count, char** words) {
-  if (kiln::printed_help(count, words, kHelp)) return 0;
+  if (const auto status = kiln::answered(count, words, kHelp, 1, {"--text"})) return *status;
   const bool as_text = count > 1 && std::string_view(words[1]) == "--text";
   const Device device = Device::best().autodiff();
   device.seed(1);

@@ -101,7 +101,7 @@ was, to the same weights; Ctrl-C ends it after the step under way.
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (kiln::printed_help(argc, argv, kHelp)) return 0;
+  if (const auto status = kiln::answered(argc, argv, kHelp, 1)) return *status;
   try {
     std::printf("accuracy %.4f\n", train_digits(argc > 1 ? argv[1] : "artifacts/custom_loop"));
   } catch (const std::exception& error) {

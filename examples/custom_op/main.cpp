@@ -17,7 +17,7 @@ constexpr std::string_view kHelp =
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (kiln::printed_help(argc, argv, kHelp)) return 0;
+  if (const auto status = kiln::answered(argc, argv, kHelp, 0)) return *status;
   const Device device = Device::best().autodiff();
   device.seed(1);
   Wave wave{.hidden = nn::LinearConfig{.in = 1, .out = 32}.init(device),

@@ -111,17 +111,20 @@ A second word is a directory for checkpoints: what was ended goes on there, on a
 }  // namespace
 
 int main(int count, char** words) {
-  if (kiln::printed_help(count, words, kHelp)) return 0;
+  if (const auto status = kiln::answered(count, words, kHelp, 3, {"--threads"})) return *status;
   try {
     const std::vector<std::string> said(words + 1, words + count);
-    const bool threads = said.size() >= 2 && said[0] == "--threads";
+    const bool threads = !said.empty() && said[0] == "--threads";
+    require<ArgumentError>(threads ? said.size() >= 2 : said.size() < 2,
+                           "data_parallel takes [--threads N] [DIRECTORY]; --help says more");
     const std::string directory = said.size() > (threads ? 2 : 0) ? said.back() : "";
     if (!threads) {
       train_digits(launched_ranks(), own_device(own_place(), Device::best()), directory);
       return 0;
     }
     std::vector<Device> devices;
-    for (int i = 0; i < std::atoi(said[1].c_str()); ++i) devices.push_back(own_device(i, another(Device::best())));
+    const auto ranks = static_cast<int>(whole_number(said[1], "--threads", 1, 1000));
+    for (int i = 0; i < ranks; ++i) devices.push_back(own_device(i, another(Device::best())));
     on_each(devices, [&](const Ranks& ranks, const Device& device) { train_digits(ranks, device, directory); });
   } catch (const std::exception& error) {
     std::fprintf(stderr, "data_parallel: %s\n", error.what());

@@ -6,7 +6,6 @@
 #include <kiln/kiln.hpp>
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <random>
@@ -72,9 +71,9 @@ travel. One client drops out in the middle; the round goes on without it.
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (kiln::printed_help(argc, argv, kHelp)) return 0;
+  if (const auto status = kiln::answered(argc, argv, kHelp, 1)) return *status;
   try {
-    const int rounds = argc > 1 ? std::atoi(argv[1]) : 20;
+    const int rounds = argc > 1 ? static_cast<int>(whole_number(argv[1], "ROUNDS", 1, 1000000)) : 20;
     // The server lends memory and sums; what it holds are weights. The clients here are parts of one program and share its
     // session; on machines of their own each would have one.
     const auto server = host(Device::cpu(), {.port = 0});

@@ -7,6 +7,7 @@
 #include <kiln/nn.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <numbers>
 #include <optional>
 #include <string>
@@ -53,6 +54,8 @@ struct Spirals {
 };
 
 void import_weights(const Run& run) {
+  require<IoError>(std::filesystem::exists(run.file), "there is no ", run.file,
+                   ": name it by --file; train.py, beside this program's source, writes one");
   const Device device = Device::best();
   Classifier model{.first = nn::LinearConfig{.in = 2, .out = 32}.init(device),
                    .second = nn::LinearConfig{.in = 32, .out = 32}.init(device),

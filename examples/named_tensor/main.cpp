@@ -33,7 +33,7 @@ order in which they are stored matters to nobody.
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (kiln::printed_help(argc, argv, kHelp)) return 0;
+  if (const auto status = kiln::answered(argc, argv, kHelp, 0)) return *status;
   const Device device = Device::best();
   const Tokens x(randn({2, 5, 8}, device, Key{1}));
   const Projection query(randn({8, 4, 3}, device, Key{2})), key(randn({8, 4, 3}, device, Key{3}));

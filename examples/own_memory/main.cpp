@@ -10,7 +10,7 @@ constexpr std::string_view kHelp = R"(Computes with tensors that lie in a file: 
 }  // namespace
 
 int main(int count, char** words) try {
-  if (kiln::printed_help(count, words, kHelp)) return 0;
+  if (const auto status = kiln::answered(count, words, kHelp, 1)) return *status;
   static FilePages pages(count > 1 ? words[1] : std::filesystem::temp_directory_path());
   set_memory_options({.source = &pages});  // before the first tensor
 

@@ -40,7 +40,7 @@ passing this program. While the second works on a batch, the first is at the nex
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (kiln::printed_help(argc, argv, kHelp)) return 0;
+  if (const auto status = kiln::answered(argc, argv, kHelp, 2)) return *status;
   try {
     std::vector<std::unique_ptr<Hosting>> own;
     std::vector<std::string> addresses(argv + 1, argv + argc);

@@ -2,7 +2,6 @@
 //
 //   remote_training [HOST:PORT] [EPOCHS] [BATCH]    without an address it lends this machine's processor to itself
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -17,7 +16,7 @@ constexpr std::string_view kHelp = R"(The guide, unchanged, on a device of a ser
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (kiln::printed_help(argc, argv, kHelp)) return 0;
+  if (const auto status = kiln::answered(argc, argv, kHelp, 3)) return *status;
   try {
     std::unique_ptr<kiln::Hosting> own;
     std::string address = argc > 1 ? argv[1] : "";
@@ -26,8 +25,8 @@ int main(int argc, char** argv) {
       address = kiln::text("127.0.0.1:", own->port());
     }
     guide::TrainOptions options;
-    options.settings.epochs = argc > 2 ? std::atoi(argv[2]) : 1;
-    if (argc > 3) options.settings.batch_size = std::atoi(argv[3]);
+    options.settings.epochs = argc > 2 ? kiln::whole_number(argv[2], "EPOCHS", 1, 1000000) : 1;
+    if (argc > 3) options.settings.batch_size = kiln::whole_number(argv[3], "BATCH", 1, 1000000);
     options.artifacts = "artifacts/remote_training";
     options.watch.plain = true;
     guide::train(options, kiln::Device::parse("remote:" + address));

@@ -1,6 +1,7 @@
 #include "examples/serve_model/served.hpp"
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -101,6 +102,8 @@ Json nested(const TensorData& data, int depth, std::int64_t& at) {
 }  // namespace
 
 Served open_model(const std::string& file, const Device& device) {
+  require<IoError>(std::filesystem::exists(file), "there is no ", shown(file),
+                   ": name an ONNX file or a graph that Kiln has saved by --model");
   Served served = file.ends_with(".onnx") ? open_onnx(file, device) : open_graph(file, device);
   served.description = text(file, ": examples of ", name(served.dtype), " [", shape_text(served.example), "]\n");
   return served;

@@ -93,7 +93,7 @@ second computes one micro-batch while the first computes the next.
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (kiln::printed_help(argc, argv, kHelp)) return 0;
+  if (const auto status = kiln::answered(argc, argv, kHelp, 2)) return *status;
   try {
     train_on(Device::parse(argc > 2 ? argv[1] : "cpu"), Device::parse(argc > 2 ? argv[2] : "reference"));
   } catch (const std::exception& error) {

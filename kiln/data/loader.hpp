@@ -15,10 +15,12 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "kiln/core/config/json.hpp"
+#include "kiln/data/batcher.hpp"
 #include "kiln/data/dataset.hpp"
 #include "kiln/data/prefetch.hpp"
 #include "kiln/data/sampler.hpp"
@@ -69,15 +71,6 @@ Json described(const LoaderConfig& config, std::int64_t items);
 /// Kiln that it throws.
 void with_item_context(std::span<const std::int64_t> indices, FunctionRef<void(std::size_t& at)> get);
 
-/// Makes a batch from its items, or from its items and one random key for each (for augmentation). Called from several
-/// threads at once.
-template <class B, class Item>
-concept PlainBatcher = std::invocable<const B&, std::span<const Item>>;
-template <class B, class Item>
-concept KeyedBatcher = std::invocable<const B&, std::span<const Item>, std::span<const Key>>;
-template <class B, class Item>
-concept Batcher = PlainBatcher<B, Item> || KeyedBatcher<B, Item>;
-
 /// The batches of a data set, an input range. An empty data set gives an empty range, and so does one smaller than a
 /// batch with drop_last. An error of the data set or the batcher is thrown in the loop at its batch; that of an item
 /// names the item. Leaving the loop early stops the workers.
@@ -85,11 +78,30 @@ template <class Batch>
 class DataLoader {
  public:
   /// Throws ArgumentError for an invalid configuration.
-  template <DatasetLike D, Batcher<ItemOf<D>> B>
+  template <class D, class B>
   DataLoader(D dataset, B batcher, const LoaderConfig& config = {}) : config_(checked(config)) {
-    const auto shared = share(std::move(dataset));
-    items_ = shared->size();
-    make_ = maker(shared, std::move(batcher));
+    constexpr bool kDataset = DatasetLike<D>;
+    static_assert(
+        kDataset,
+        "DataLoader: the first argument is no data set: put a vector into InMemory, or derive from Dataset<Item>");
+    if constexpr (kDataset) {
+      using Item = ItemOf<D>;
+      static_assert(!HasMethodBatch<B, Item>,
+                    "DataLoader: a batcher is called like a function: rename batch() to operator()");
+      static_assert(
+          HasMethodBatch<B, Item> || BatcherOf<B, Item>,
+          "DataLoader: the batcher cannot be called, being const, with std::span<const Item>, or with that and "
+          "std::span<const Key>, where Item is what the data set has");
+      static_assert(!BatcherOf<B, Item> || !std::same_as<BatchMadeBy<B, Item>, NoBatch>,
+                    "DataLoader: the batcher returns nothing; it makes a batch of its items");
+      static_assert(!BatcherOf<B, Item> || std::convertible_to<BatchMadeBy<B, Item>, Batch>,
+                    "DataLoader: the batcher makes no batches of the type that DataLoader<Batch> names");
+      if constexpr (MakesBatches<B, Item, Batch>) {
+        const auto shared = share(std::move(dataset));
+        items_ = shared->size();
+        make_ = maker(shared, std::move(batcher));
+      }
+    }
   }
 
   /// The number of batches in the next epoch; without a sampler and a rule of batches, in every epoch.
@@ -97,6 +109,14 @@ class DataLoader {
     if (!config_.sampler && !config_.batches) return batch_count(config_, items_);
     if (!batches_ || batches_->first != epoch_) batches_.emplace(epoch_, EpochPlan(config_, items_, epoch_).batches());
     return batches_->second;
+  }
+  /// The number of items in the next epoch, also of those that drop_last leaves out.
+  std::int64_t items() const {
+    if (!config_.sampler && !config_.batches) return items_;
+    const EpochPlan plan(config_, items_, epoch_);
+    std::int64_t count = 0;
+    for (std::int64_t batch = 0; batch < plan.batches(); ++batch) count += std::ssize(plan.indices(batch));
+    return count;
   }
   /// See described().
   Json description() const { return described(config_, items_); }
@@ -164,10 +184,9 @@ class DataLoader {
 };
 
 /// DataLoader(dataset, batcher) has the batcher's result as its batches.
-template <DatasetLike D, PlainBatcher<ItemOf<D>> B>
-DataLoader(D, B, LoaderConfig = {}) -> DataLoader<std::invoke_result_t<const B&, std::span<const ItemOf<D>>>>;
-template <DatasetLike D, KeyedBatcher<ItemOf<D>> B>
-DataLoader(D, B, LoaderConfig = {})
-    -> DataLoader<std::invoke_result_t<const B&, std::span<const ItemOf<D>>, std::span<const Key>>>;
+template <DatasetLike D, class B>
+DataLoader(D, B, LoaderConfig = {}) -> DataLoader<BatchMadeBy<B, ItemOf<D>>>;
+template <class D, class B>
+DataLoader(D, B, LoaderConfig = {}) -> DataLoader<NoBatch>;
 
 }  // namespace kiln

@@ -44,7 +44,8 @@ Value differentiate(const ModuleView& model, FunctionRef<Value()> loss,
 /// The parameter type of a function that is called with a `const M&`; not a reference if it takes a copy.
 template <class F, class M>
 struct TakenAs {
-  using type = const M&;  // unknown: overloaded, or several parameters
+  // Unknown: overloaded, or none or several parameters.
+  using type = const std::conditional_t<std::is_void_v<M>, int, M>&;
 };
 template <class R, class C, class A>
 struct TakenAs<R (C::*)(A), void> {
@@ -80,15 +81,24 @@ requires(std::is_pointer_v<F> && std::is_function_v<std::remove_pointer_t<F>>) s
 /// Calls f(model), whose result is a loss of rank 0, and differentiates by the model's parameters that are not frozen.
 /// Throws AutodiffError if the model is not on an autodiff device, if the loss does not depend on it, or if all of it
 /// is frozen.
-template <Module M, class F>
-auto value_and_grad(const M& model, F&& f) {
+template <class M, class F>
+ValueAndGrad<Tensor<0>> value_and_grad(const M& model, F&& f) {
+  constexpr bool kModule = Module<M>;
+  static_assert(kModule, "value_and_grad: the model is no module: make it a plain struct of parameters and modules");
+  constexpr bool kTakes = std::is_invocable_v<F&, const M&>;
+  static_assert(kTakes, "value_and_grad: the function must take the model, as const Model&, and nothing else");
   static_assert(std::is_reference_v<typename nn::TakenAs<std::remove_cvref_t<F>, M>::type>,
                 "value_and_grad: the function must take the model as const M&: what batch norm learns about a copy is "
                 "lost");
-  using Loss = std::remove_cvref_t<std::invoke_result_t<F&, const M&>>;
-  static_assert(std::is_same_v<Loss, Tensor<0>>, "value_and_grad: the function must return a Tensor<0>, the loss");
-  auto [loss, grads] = nn::value_and_grad(model, [&] { return f(model).value(); });
-  return ValueAndGrad<Loss>{Loss(Typed{std::move(loss)}), std::move(grads)};
+  if constexpr (kTakes) {
+    constexpr bool kLoss = std::is_same_v<std::remove_cvref_t<std::invoke_result_t<F&, const M&>>, Tensor<0>>;
+    static_assert(kLoss, "value_and_grad: the function must return a Tensor<0>, the loss");
+    if constexpr (kModule && kLoss) {
+      auto [loss, grads] = nn::value_and_grad(model, [&] { return f(model).value(); });
+      return {Tensor<0>(Typed{std::move(loss)}), std::move(grads)};
+    }
+  }
+  return {};  // in programs that do not compile
 }
 
 }  // namespace kiln

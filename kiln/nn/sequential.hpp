@@ -17,7 +17,11 @@ class Sequential {
 
   template <class T>
   auto forward(const T& x) const {
-    return from<0>(x);
+    constexpr std::size_t kStops = stops_at<0, T>();
+    static_assert(kStops == sizeof...(Layers),
+                  "Sequential: the layer of this number, from 0, has no forward() for what the one before it returns");
+    if constexpr (kStops == sizeof...(Layers)) return from<0>(x);
+    else return x;
   }
 
   std::tuple<Layers...>& layers() { return layers_; }
@@ -28,6 +32,20 @@ class Sequential {
   }
 
  private:
+  /// The first layer that cannot take the result of the one before, or the number of layers.
+  template <std::size_t I, class T>
+  static constexpr std::size_t stops_at() {
+    if constexpr (I == sizeof...(Layers)) {
+      return I;
+    } else {
+      using Layer = const std::tuple_element_t<I, std::tuple<Layers...>>;
+      if constexpr (!requires(Layer& layer, const T& x) { layer.forward(x); }) return I;
+      else
+        return stops_at<I + 1,
+                        std::remove_cvref_t<decltype(std::declval<Layer&>().forward(std::declval<const T&>()))>>();
+    }
+  }
+
   template <std::size_t I, class T>
   auto from(const T& x) const {
     if constexpr (I == sizeof...(Layers)) return x;

@@ -178,6 +178,13 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
     return updated(rates, std::forward<M>(model), grads);
   }
 
+  template <class M>
+  std::remove_cvref_t<M> step(M&& model, const GradientsParams&) {
+    static_assert(std::is_void_v<M>,
+                  "step() takes the rate first: model = optimizer.step(rate, std::move(model), grads)");
+    return std::forward<M>(model);
+  }
+
   /// The model for inference and evaluation: for ScheduleFreeAdamW the average of its parameters, for any other rule
   /// the model itself. Training continues with the model that step() returned.
   template <Module M>

@@ -31,6 +31,19 @@ std::int64_t predicted(const std::vector<BatchTrial>& fitting, std::int64_t byte
 
 }  // namespace
 
+BatchSizeConfig limited_to(BatchSizeConfig config, std::int64_t items) {
+  require<ArgumentError>(items >= config.first, "batch size finder: the data have ", items,
+                         " items, fewer than the first size to try, ", config.first);
+  config.most = std::min(config.most, items);
+  return config;
+}
+
+void require_whole_batch(std::int64_t size, std::int64_t largest) {
+  require<ArgumentError>(largest >= size, "batch size finder: for size ", size, " the largest batch had ", largest,
+                         " items, which says nothing of the memory for ", size,
+                         ": set most to the number of items of the data");
+}
+
 std::int64_t memory_limit(const BatchSizeConfig& config, const Device& device) {
   if (config.bytes) return *config.bytes;
   const std::int64_t limit = device.memory().limit;

@@ -1,7 +1,9 @@
 // The largest batch that a training has memory for.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,16 +44,26 @@ namespace training {
 /// fit.
 FoundBatchSize search_batch_size(const BatchSizeConfig& config, std::int64_t bytes,
                                  FunctionRef<std::optional<std::int64_t>(std::int64_t size)> peak_of);
+/// The configuration with `most` at most the number of items of the data. Throws ArgumentError if these are fewer than `first`.
+BatchSizeConfig limited_to(BatchSizeConfig config, std::int64_t items);
+/// Throws ArgumentError if no batch of a trial had `size` items, since its memory then says nothing of that size.
+void require_whole_batch(std::int64_t size, std::int64_t largest);
+
+/// Notes the number of items of the largest batch.
+struct LargestBatch {
+  std::shared_ptr<std::int64_t> items = std::make_shared<std::int64_t>(0);
+  void on(const Step& step) { *items = std::max(*items, step.items); }
+};
+
 /// Throws ArgumentError for a device that knows no limit.
 std::int64_t memory_limit(const BatchSizeConfig& config, const Device& device);
 
 }  // namespace training
 
 /// Trains copies for some steps with loader_of(size), a loader or a container of batches of that size, on the device of
-/// the model. A program that uses the device beside this one changes the result. A data set with fewer items than a size
-/// gives smaller batches, whose memory says nothing of that size: set `most` to the number of its items. Throws
-/// ArgumentError for an invalid configuration or if even the first size does not fit, and what a training throws except
-/// MemoryError.
+/// the model. A program that uses the device beside this one changes the result. No size is larger than a DataLoader's number
+/// of items. Throws ArgumentError for an invalid configuration, if even the first size does not fit, and for smaller batches
+/// than were asked for, as far as the step's output says its items(); and what a training throws except MemoryError.
 ///
 ///   const FoundBatchSize found = find_batch_size(model, AdamConfig{}.init(model), step,
 ///       [&](std::int64_t size) { return DataLoader(data, batcher, {.batch_size = size}); });
@@ -63,19 +75,27 @@ FoundBatchSize find_batch_size(const M& model, const O& optimizer, const F& step
   require<ArgumentError>(devices.size() == 1, "batch size finder: the model is on ", devices.size(),
                          " devices; it must be on one");
   const Device& device = devices[0];
-  return training::search_batch_size(
-      config, training::memory_limit(config, device), [&](std::int64_t size) -> std::optional<std::int64_t> {
+  BatchSizeConfig tried = config;
+  if constexpr (requires { loader_of(config.first).items(); })
+    tried = training::limited_to(config, loader_of(config.first).items());
+  FoundBatchSize found = training::search_batch_size(
+      tried, training::memory_limit(config, device), [&](std::int64_t size) -> std::optional<std::int64_t> {
+        const training::LargestBatch largest;
         device.sync();
         device.release_memory();
         device.reset_memory_peak();
         try {
           auto loader = loader_of(size);
           Learner learner(model, optimizer, step, {.steps = config.steps, .not_finite = NotFinite::Ignore});
-          learner.fit(loader);
+          learner.add(largest).fit(loader);
           device.sync();
         } catch (const MemoryError&) { return std::nullopt; }
+        if constexpr (requires(const typename training::SignatureOf<F>::Output& output) { output.items(); })
+          training::require_whole_batch(size, *largest.items);
         return device.memory().peak;
       });
+  if (found.size == tried.most && tried.most < config.most) found.reason = text("the data have ", tried.most, " items");
+  return found;
 }
 
 }  // namespace kiln

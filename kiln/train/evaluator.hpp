@@ -16,11 +16,15 @@ namespace kiln {
 
 template <Module M, class F>
 class Evaluator {
-  static_assert(!training::SignatureOf<F>::kByHand, "a step that measures takes (const Model&, Batch)");
+  using Output = typename training::SignatureOf<F>::Output;
+  static constexpr bool kTakesThem = training::TakesModelAndBatch<F, M>, kFit = kTakesThem && training::HasLoss<Output>;
+  static_assert(kTakesThem,
+                "Evaluator: the step takes (const Model&, Batch) with the type of the model and without auto");
+  static_assert(!kTakesThem || kFit,
+                "Evaluator: the step returns its loss, a Tensor<0>, or a struct with a field `loss` that is one");
 
  public:
   using Batch = typename training::SignatureOf<F>::Batch;
-  using Output = typename training::SignatureOf<F>::Output;
 
   /// With several ranks, each measures its part of the data; only the first has callbacks.
   Evaluator(M model, F step, Ranks ranks = alone())
@@ -46,8 +50,12 @@ class Evaluator {
   /// The loss and the metrics over a whole data set, which is called `name`.
   template <class Data>
   training::Evaluation measure(const std::string& name, Data&& data) {
-    training::measure([this](void* batch, bool owned) { return training::call_step(step_, batch, owned, model_); },
-                      training::batches_of<Batch>(data), metrics_);
+    constexpr bool kGives = training::GivesBatches<Data, Batch>;
+    static_assert(!kFit || kGives,
+                  "Evaluator: the data are no loader or container of batches of the type that the step takes");
+    if constexpr (kFit && kGives)
+      training::measure([this](void* batch, bool owned) { return training::call_step(step_, batch, owned, model_); },
+                        training::batches_of<Batch>(data), metrics_);
     training::Evaluation evaluation{{}, name, team_.readings(metrics_)};
     for (const auto& listener : listeners_)
       if (team_.leads()) listener(evaluation);

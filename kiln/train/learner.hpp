@@ -37,8 +37,27 @@
 
 namespace kiln {
 
-template <Module M, class O, class F>
+template <class Model, class Optimizer, class Step>
 class Learner final : public training::Loop {
+  using Parts = training::Parts<Model, Optimizer, Step>;
+  static_assert(
+      Parts::kModelFits,
+      "Learner: the model is no module: make it a plain struct of parameters and modules without private fields, "
+      "or give it a layers() that returns std::tie of them");
+  static_assert(Parts::kStepHasTypes,
+                "Learner: the step is no function whose parameters have types: write (const Model& model, Batch batch) "
+                "without auto");
+  static_assert(Parts::kStepTakesThem,
+                "Learner: the step takes (const Model&, Batch), or by hand (Model&, Optimizer&, const StepContext&, "
+                "Batch), with the types of the model and the optimizer that stand before it");
+  static_assert(Parts::kStepHasLoss,
+                "Learner: the step returns its loss, a Tensor<0>, or a struct with a field `loss` that is one");
+  static_assert(Parts::kOptimizerFits,
+                "Learner: the optimizer has no step() for this model: a config makes one by AdamConfig{}.init(model)");
+
+  using M = typename Parts::M;
+  using O = typename Parts::O;
+  using F = typename Parts::F;
   using Signature = training::SignatureOf<F>;
   static constexpr bool kByHand = Signature::kByHand;
   static constexpr bool kHasParts = requires(O& optimizer) { optimizer.untyped(); };
@@ -48,11 +67,15 @@ class Learner final : public training::Loop {
   using Output = typename Signature::Output;
 
   /// Throws ArgumentError for an invalid configuration.
-  Learner(M model, O optimizer, F step, const LearnerConfig& config)
-      : Loop(config, kByHand), model_(std::move(model)), optimizer_(std::move(optimizer)), step_(std::move(step)) {}
+  Learner(Model model, Optimizer optimizer, Step step, const LearnerConfig& config)
+      : Loop(config, kByHand),
+        model_(training::part<M>(model)),
+        optimizer_(training::part<O>(optimizer)),
+        step_(training::part<F>(step)) {}
   /// The Learner of one of several ranks, which may share the optimizer's state. fit() throws ConfigError if their Learners differ,
   /// and IoError if a rank has left. Throws ArgumentError if the optimizer's state cannot be shared.
-  Learner(M model, O optimizer, F step, const LearnerConfig& config, Ranks ranks, Sharding sharding = Sharding::None)
+  Learner(Model model, Optimizer optimizer, Step step, const LearnerConfig& config, Ranks ranks,
+          Sharding sharding = Sharding::None)
       : Learner(std::move(model), std::move(optimizer), std::move(step), config) {
     train_with(std::move(ranks), sharding, kHasParts);
   }
@@ -66,15 +89,10 @@ class Learner final : public training::Loop {
   /// ArgumentError for an invalid one, and fit() does if a rate is negative or NaN.
   template <class Schedule>
   Learner& schedule(const Schedule& schedule, Every every = Every::Step) {
-    if constexpr (std::is_same_v<Schedule, ConstantConfig>) require_rate(schedule.rate);
-    if constexpr (requires { schedule.check(); }) schedule.check();
-    set_rates([schedule, every](const training::Position& at) {
-      const auto now = schedule.at(every == Every::Step ? at.step : at.epoch);
-      if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(now)>>) return Rates{now};
-      else return Rates(now.begin(), now.end());
-    });
-    set_fact("rates", training::fact_from(schedule));
-    set_fact("rates by", training::fact([&] { return to_json(every); }));
+    constexpr bool kHasRates = requires { schedule.at(std::int64_t{}); };
+    static_assert(kHasRates,
+                  "Learner::schedule: a schedule has at(step), such as CosineConfig; one number is a rate(1e-3)");
+    if constexpr (kHasRates) set_schedule(schedule, every);
     return *this;
   }
   /// A rate that falls when a metric stops improving.
@@ -84,18 +102,20 @@ class Learner final : public training::Loop {
   }
 
   /// Adds a metric of the training data and of the validation data.
-  template <Metric T>
+  template <class T>
   Learner& metric(const T& metric, const std::string& name = metric::name_of<T>()) {
-    return train_metric(metric, name).valid_metric(metric, name);
-  }
-  template <Metric T>
-  Learner& train_metric(T metric, const std::string& name = metric::name_of<T>()) {
-    train_metrics_.add<Output>(std::move(metric), name, metric::feed<T, Output>);
+    add_metric(train_metrics_, metric, name);
+    add_metric(valid_metrics_, metric, name);
     return *this;
   }
-  template <Metric T>
+  template <class T>
+  Learner& train_metric(T metric, const std::string& name = metric::name_of<T>()) {
+    add_metric(train_metrics_, std::move(metric), name);
+    return *this;
+  }
+  template <class T>
   Learner& valid_metric(T metric, const std::string& name = metric::name_of<T>()) {
-    valid_metrics_.add<Output>(std::move(metric), name, metric::feed<T, Output>);
+    add_metric(valid_metrics_, std::move(metric), name);
     return *this;
   }
   /// feed(metric, output) calls the metric's update with the values that it needs from an output.
@@ -171,12 +191,12 @@ class Learner final : public training::Loop {
   /// the model as the last complete step left it.
   template <class Train, class Valid>
   training::RunEnd fit(Train&& train, Valid&& valid) {
-    const training::Batches batches = training::batches_of<Batch>(valid);
-    return Loop::fit(training::batches_of<Batch>(train), &batches);
+    const training::Batches batches = batches_of(valid);
+    return Loop::fit(batches_of(train), &batches);
   }
   template <class Train>
   training::RunEnd fit(Train&& train) {
-    return Loop::fit(training::batches_of<Batch>(train), nullptr);
+    return Loop::fit(batches_of(train), nullptr);
   }
 
   /// Tries a program in seconds: takes `steps` steps and measures as many batches of `valid`, with copies of model,
@@ -185,12 +205,12 @@ class Learner final : public training::Loop {
   template <class Train, class Valid>
   requires(!std::integral<std::remove_cvref_t<Valid>>)
   training::RunEnd fast_dev_run(Train&& train, Valid&& valid, std::int64_t steps = 1) {
-    const training::Batches measured = training::first_of(training::batches_of<Batch>(valid), steps);
-    return trial(training::batches_of<Batch>(train), &measured, steps);
+    const training::Batches measured = training::first_of(batches_of(valid), steps);
+    return trial(batches_of(train), &measured, steps);
   }
   template <class Train>
   training::RunEnd fast_dev_run(Train&& train, std::int64_t steps = 1) {
-    return trial(training::batches_of<Batch>(train), nullptr, steps);
+    return trial(batches_of(train), nullptr, steps);
   }
 
   /// What f(model, batch) gives for each batch, with result(): see kiln::predict().
@@ -207,6 +227,40 @@ class Learner final : public training::Loop {
   const O& optimizer() const { return optimizer_; }
 
  private:
+  template <class Schedule>
+  void set_schedule(const Schedule& schedule, Every every) {
+    if constexpr (std::is_same_v<Schedule, ConstantConfig>) require_rate(schedule.rate);
+    if constexpr (requires { schedule.check(); }) schedule.check();
+    set_rates([schedule, every](const training::Position& at) {
+      const auto now = schedule.at(every == Every::Step ? at.step : at.epoch);
+      if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(now)>>) return Rates{now};
+      else return Rates(now.begin(), now.end());
+    });
+    set_fact("rates", training::fact_from(schedule));
+    set_fact("rates by", training::fact([&] { return to_json(every); }));
+  }
+
+  template <class T>
+  void add_metric(MetricList& metrics, T metric, const std::string& name) {
+    constexpr bool kMetric = Metric<T>, kTakes = metric::Takes<T, Output>;
+    static_assert(kMetric, "a metric is a plain struct with a value() const that returns a number or a text");
+    static_assert(!kMetric || !Parts::kFit || kTakes,
+                  "this metric does not take the step's output: name its fields scores or predictions, and targets, or "
+                  "say how by metric(metric, name, function of (metric, output))");
+    if constexpr (kMetric && kTakes) metrics.add<Output>(std::move(metric), name, metric::feed<T, Output>);
+  }
+
+  template <class Data>
+  static training::Batches batches_of(Data& data) {
+    constexpr bool kFit = training::GivesBatches<Data, Batch>;
+    static_assert(
+        !Parts::kFit || kFit,
+        "the data are no loader or container of batches of the type that the step takes: DataLoader(data set, "
+        "batcher) makes batches of items");
+    if constexpr (kFit) return training::batches_of<Batch>(data);
+    else return {};
+  }
+
   M averaged() const {
     if (optional_state_.average) return optional_state_.average->apply(model_);
     if (shards_) {
@@ -221,11 +275,15 @@ class Learner final : public training::Loop {
   training::RunEnd trial(const training::Batches& train, const training::Batches* valid, std::int64_t steps) {
     static_assert(std::copy_constructible<M> && std::copy_constructible<O> && std::copy_constructible<F>,
                   "fast_dev_run() works with copies of model, optimizer and step");
-    const LearnerConfig config = trial_config(run_.config(), steps);
-    Learner copy(model_, optimizer_, step_, config);
-    copy.try_out(*this);
-    copy.valid_step_ = valid_step_;
-    return copy.Loop::fit(training::first_of(train, steps * config.accumulate), valid);
+    if constexpr (Parts::kFit) {
+      const LearnerConfig config = trial_config(run_.config(), steps);
+      Learner copy(model_, optimizer_, step_, config);
+      copy.try_out(*this);
+      copy.valid_step_ = valid_step_;
+      return copy.Loop::fit(training::first_of(train, steps * config.accumulate), valid);
+    } else {
+      return {};
+    }
   }
 
   nn::ModuleRef model_ref() override { return model_; }

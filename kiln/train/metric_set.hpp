@@ -20,16 +20,24 @@ namespace kiln {
 
 namespace metric {
 
+template <class M, class Output>
+concept TakesOutput = requires(M& metric, const Output& output) { metric.update(output); };
+template <class M, class Output>
+concept TakesScores = requires(M& metric, const Output& output) { metric.update(output.scores, output.targets); };
+template <class M, class Output>
+concept TakesPredictions =
+    requires(M& metric, const Output& output) { metric.update(output.predictions, output.targets); };
+/// Whether feed() can give an output to a metric.
+template <class M, class Output>
+concept Takes = TakesOutput<M, Output> || TakesScores<M, Output> || TakesPredictions<M, Output>;
+
 /// Feeds an output to a metric: the whole output, or its scores or predictions and targets.
 template <class M, class Output>
 void feed(M& metric, const Output& output) {
-  if constexpr (requires { metric.update(output); }) metric.update(output);
-  else if constexpr (requires { metric.update(output.scores, output.targets); })
-    metric.update(output.scores, output.targets);
-  else if constexpr (requires { metric.update(output.predictions, output.targets); })
-    metric.update(output.predictions, output.targets);
-  else
-    static_assert(std::is_void_v<M>, "this metric does not take such outputs: say how, by a function (metric, output)");
+  static_assert(Takes<M, Output>, "this metric does not take such outputs: say how, by a function (metric, output)");
+  if constexpr (TakesOutput<M, Output>) metric.update(output);
+  else if constexpr (TakesScores<M, Output>) metric.update(output.scores, output.targets);
+  else if constexpr (TakesPredictions<M, Output>) metric.update(output.predictions, output.targets);
 }
 
 }  // namespace metric

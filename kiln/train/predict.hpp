@@ -15,26 +15,22 @@
 
 namespace kiln {
 
-/// Calls f(model, batch) for each batch of the data, in order and once, with the model in Mode::Valid and without
-/// recording gradients. Tensors [batch, ...] become one tensor [all, ...]; results of other types, such as structs, a
-/// std::vector of them. `data` is a loader or a container of batches. Throws DataError if there are no batches and f
-/// returns tensors, and what f throws.
-template <Module M, class F, class Data>
-auto predict(M model, F f, Data&& data) {
-  static_assert(!training::SignatureOf<F>::kByHand, "predict: the function takes (const Model&, Batch)");
-  using Batch = typename training::SignatureOf<F>::Batch;
-  using Output = typename training::SignatureOf<F>::Output;
+namespace training {
+
+/// predict() of types that fit together.
+template <class Batch, class M, class F, class Data>
+auto predictions(M model, F& f, Data& data) {
+  using Output = typename SignatureOf<F>::Output;
   const M measured = still(std::move(model));
   const NoGrad pause;
   std::vector<Output> outputs;
-  training::batches_of<Batch>(data).each(0, 0, [&](void* batch, bool owned) {
+  batches_of<Batch>(data).each(0, 0, [&](void* batch, bool owned) {
     Batch& given = *static_cast<Batch*>(batch);
-    if constexpr (std::is_lvalue_reference_v<typename training::SignatureOf<F>::BatchArg>)
-      outputs.push_back(f(measured, given));
+    if constexpr (std::is_lvalue_reference_v<typename SignatureOf<F>::BatchArg>) outputs.push_back(f(measured, given));
     else outputs.push_back(f(measured, owned ? std::move(given) : Batch(given)));
     return true;
   });
-  if constexpr (training::kIsTensor<Output>) {
+  if constexpr (kIsTensor<Output>) {
     static_assert(Output::kRank >= 1,
                   "predict: the function returns a tensor [batch, ...]; this one is a single number");
     require<DataError>(!outputs.empty(), "predict: the data have no batches");
@@ -42,6 +38,24 @@ auto predict(M model, F f, Data&& data) {
   } else {
     return outputs;
   }
+}
+
+}  // namespace training
+
+/// Calls f(model, batch) for each batch of the data, in order and once, with the model in Mode::Valid and without
+/// recording gradients. Tensors [batch, ...] become one tensor [all, ...]; results of other types, such as structs, a
+/// std::vector of them. `data` is a loader or a container of batches. Throws DataError if there are no batches and f
+/// returns tensors, and what f throws.
+template <class M, class F, class Data>
+auto predict(M model, F f, Data&& data) {
+  using Batch = typename training::SignatureOf<F>::Batch;
+  constexpr bool kFits = training::TakesModelAndBatch<F, M>, kGives = training::GivesBatches<Data, Batch>;
+  static_assert(kFits, "predict: the function takes (const Model&, Batch) with the type of the model and without auto");
+  static_assert(!kFits || kGives,
+                "predict: the data are no loader or container of the batches that the function takes");
+  static_assert(!kFits || !std::is_void_v<typename training::SignatureOf<F>::Output>,
+                "predict: the function returns nothing; a tensor [batch, ...] or a struct is kept for each batch");
+  if constexpr (kFits && kGives) return training::predictions<Batch>(std::move(model), f, data);
 }
 
 }  // namespace kiln

@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "kiln/train/metric_set.hpp"
 #include "kiln/train/ranks/team.hpp"
 #include "kiln/train/run.hpp"
+#include "kiln/train/signature.hpp"
 
 namespace kiln {
 
@@ -37,28 +37,6 @@ struct StepContext {
 };
 
 namespace training {
-
-template <class R, class... Args>
-struct Signature {
-  using Output = std::remove_cvref_t<R>;
-  template <std::size_t I>
-  using Arg = std::tuple_element_t<I, std::tuple<Args...>>;
-  using BatchArg = Arg<sizeof...(Args) - 1>;
-  using Batch = std::remove_cvref_t<BatchArg>;
-  using Model = std::remove_cvref_t<Arg<0>>;
-  static constexpr bool kByHand = sizeof...(Args) == 4;
-  static_assert(sizeof...(Args) == 2 || kByHand,
-                "a step takes (const Model&, Batch), or by hand (Model&, Optimizer&, const StepContext&, Batch)");
-};
-
-template <class F>
-struct SignatureOf : SignatureOf<decltype(&F::operator())> {};
-template <class R, class C, class... Args>
-struct SignatureOf<R (C::*)(Args...) const> : Signature<R, Args...> {};
-template <class R, class C, class... Args>
-struct SignatureOf<R (C::*)(Args...)> : Signature<R, Args...> {};
-template <class R, class... Args>
-struct SignatureOf<R (*)(Args...)> : Signature<R, Args...> {};
 
 template <class Output>
 Tensor<0> loss_of(const Output& output) {

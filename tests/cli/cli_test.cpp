@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/run_figures.hpp"
 #include "kiln/core/file.hpp"
 #include "kiln/core/text.hpp"
 #include "kiln/train/checkpointer.hpp"
@@ -418,7 +419,8 @@ TEST(Cli, SaysToAPageWhatRunsHave) {
     cli::RunsOptions options;
     options.directory = root.string();
     options.where = where;
-    std::string written = cli::runs_json(options);
+    cli::RunFigures figures;
+    std::string written = cli::runs_json(options, figures);
     EXPECT_NO_THROW(parse_json(written, "runs"));
     std::erase_if(written, [](char c) { return c == '\n' || c == ' '; });
     return written;
@@ -430,6 +432,42 @@ TEST(Cli, SaysToAPageWhatRunsHave) {
   EXPECT_TRUE(json({"valid/loss<0.3"}).find("\"b\"") == std::string::npos);
   EXPECT_EQ(kiln_says({"runs", (root / "none").string(), "--web", "0"}).status, 2);
   fs::remove_all(root);
+}
+
+TEST(Cli, ReadsOnlyWhatIsNewInFigures) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / text("kiln-cli-figures-", ::getpid());
+  fs::create_directories(root);
+  const std::string file = (root / "figures.jsonl").string();
+  const auto line = [](int step, int count) {
+    return text(R"({"step":)", step, R"(,"event":"histogram","name":"w","content":{"n":)", count, "}}\n");
+  };
+  cli::RunFigures figures;
+  const auto shown = [&](const std::string& contents) {
+    write_file_atomically(file, std::string_view(contents));
+    std::string written = figures.of(root);
+    std::erase_if(written, [](char c) { return c == '\n' || c == ' '; });
+    return written;
+  };
+  const auto entry = [](int step, int count) { return text(R"(["histogram","w",)", step, R"(,{"n":)", count, "}]"); };
+
+  EXPECT_EQ(figures.of(root), "[]");
+  const std::string filler(300, ' ');  // more than what a file is recognised by
+  const std::string one = line(1, 5), three = line(3, 7);
+  EXPECT_EQ(shown(one + filler + '\n' + line(2, 6) + three.substr(0, 20)),
+            text('[', entry(1, 5), ',', entry(2, 6), ']'));
+  // A first line that changes is not seen, since it is not read again; the one that was not finished is.
+  EXPECT_EQ(shown(line(1, 9) + filler + '\n' + line(2, 6) + three),
+            text('[', entry(1, 5), ',', entry(2, 6), ',', entry(3, 7), ']'));
+  EXPECT_EQ(shown(line(4, 8)), text('[', entry(4, 8), ']'));                                 // a shorter one
+  EXPECT_EQ(shown(line(5, 8) + line(6, 8)), text('[', entry(5, 8), ',', entry(6, 8), ']'));  // another one
+  EXPECT_EQ(shown(""), "[]");
+  std::string many;
+  for (int step = 0; step < 40; ++step) many += line(step, 1);
+  const std::string newest = shown(many);
+  EXPECT_TRUE(newest.starts_with('[' + entry(8, 1)) && newest.ends_with(entry(39, 1) + ']')) << newest;
+  fs::remove_all(root);
+  EXPECT_EQ(figures.of(root), "[]");
 }
 
 TEST(Cli, ListsRuns) {
@@ -449,6 +487,11 @@ TEST(Cli, ListsRuns) {
   write("b/valid/epoch-1/accuracy.log", "10 0.8\n11 0.");  // killed as it wrote
   write("notes/readme.md", "no run");
   const std::string directory = root.string();
+  write("c/experiment.log", "2026-11-23 01:15:00 ends after step 3");  // killed as it wrote
+  const std::string cut = kiln_says({"runs", directory}).out;
+  const std::string of_c = cut.substr(cut.find("\nc ") + 1);
+  EXPECT_EQ(of_c.substr(of_c.find("runs, ")), "runs, or was killed\n") << cut;
+  fs::remove_all(root / "c");
   EXPECT_EQ(kiln_says({"runs", directory}).out,
             "run  steps  rate  valid/accuracy  state\n"
             "a    20     0.1   0.75            all 2 epochs are done\n"

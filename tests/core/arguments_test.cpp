@@ -132,6 +132,34 @@ struct Nested {
   Adam optimizer;
 };
 
+TEST(Arguments, OfProgramsThatTakeWords) {
+  const auto status = [](std::vector<const char*> words, int most) {
+    words.insert(words.begin(), "program");
+    testing::internal::CaptureStdout();
+    testing::internal::CaptureStderr();
+    const auto status = answered(static_cast<int>(words.size()), words.data(), "what it does", most, {"--text"});
+    return std::tuple(status.value_or(-1), testing::internal::GetCapturedStdout(),
+                      testing::internal::GetCapturedStderr());
+  };
+  const auto refused = [](const std::string& word) {
+    return std::tuple(1, std::string(), text("this program does not take '", word, "'; --help says what it takes\n"));
+  };
+  const std::tuple goes_on(-1, std::string(), std::string());
+  EXPECT_EQ(status({}, 0), goes_on);
+  EXPECT_EQ(status({"5", "a b"}, 2), goes_on);
+  EXPECT_EQ(status({"--text", "a"}, 2), goes_on);
+  EXPECT_EQ(status({"a", "--help"}, 0), std::tuple(0, std::string("what it does\n"), std::string()));
+  EXPECT_EQ(status({"a"}, 0), refused("a"));
+  EXPECT_EQ(status({"a", "b\x1b", "c"}, 1), refused("b\\x1b"));
+  EXPECT_EQ(status({"--txt"}, 2), refused("--txt"));
+  EXPECT_EQ(answered(0, nullptr, "", 0), std::nullopt);
+
+  EXPECT_EQ(whole_number("40", "ROUNDS", 1, 99), 40);
+  for (const char* const wrong : {"", "x", "4x", " 4", "0", "100", "-1", "1e1", "99999999999999999999"})
+    EXPECT_EQ(said_by([&] { (void)whole_number(wrong, "ROUNDS", 1, 99); }),
+              text("ROUNDS is '", wrong, "', it must be a whole number from 1 to 99"));
+}
+
 TEST(Arguments, AreExplained) {
   const auto said = [](const Help& help) { return config::help(config::options_for<Nested>(), help); };
   EXPECT_EQ(said({"Learns.", {{"steps", "how many steps"}, {"optimizer", "of Adam"}, {"optimizer.beta1", "memory"}}}),

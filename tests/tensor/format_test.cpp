@@ -1,7 +1,12 @@
 // The expected texts are NumPy 2.4's str() of the same arrays, its True and False in lower case.
 #include "kiln/tensor/text/format.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
+#include <exception>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -171,6 +176,29 @@ TEST(Format, GlobalOptionsHoldForEveryText) {
   EXPECT_EQ(to_text(x), "[0.33 0.67]");
   set_print_options(before);
   EXPECT_EQ(to_text(x), "[0.33333334 0.6666667 ]");
+}
+
+TEST(Print, IsSeenThoughAnErrorEndsTheProgram) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::close(STDERR_FILENO);
+    std::setvbuf(stdout, nullptr, _IOFBF, 4096);  // as where a file or another program reads
+    std::set_terminate([] { ::_exit(42); });      // a program's own handler still runs
+    print("kept {}\n", 1);
+    std::terminate();
+  }
+  ::close(ends[1]);
+  char seen[64] = {};
+  EXPECT_EQ(::read(ends[0], seen, sizeof seen - 1), 7);
+  EXPECT_STREQ(seen, "kept 1\n");
+  ::close(ends[0]);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 42) << status;
 }
 
 TEST(Format, FmtKnowsWhatTensorsAreMadeOf) {

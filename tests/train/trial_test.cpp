@@ -213,5 +213,27 @@ TEST(BatchSize, OfATraining) {
   EXPECT_LE(peak_of(found.size), limit);
 }
 
+TEST(BatchSize, OfFewDataIsTheirNumber) {
+  const Line model = line();
+  const auto find = [&](auto loader_of, const BatchSizeConfig& config) {
+    return find_batch_size(model, AdamConfig{}.init(model), fit_points, loader_of, config);
+  };
+  const auto few = [](std::int64_t size) { return loader(10, {.batch_size = size, .drop_last = true}); };
+  const auto found = find(few, {.bytes = std::int64_t{1} << 30});
+  EXPECT_EQ(found.size, 10);
+  EXPECT_EQ(found.reason, "the data have 10 items");
+  EXPECT_EQ(find(few, {.most = 10, .bytes = std::int64_t{1} << 30}).reason, "the largest size to try is 10");
+  EXPECT_EQ(said_by([&] { (void)find(few, {.first = 11}); }),
+            "batch size finder: the data have 10 items, fewer than the first size to try, 11");
+  const auto batches = [](std::int64_t size) {
+    auto data = loader(10, {.batch_size = size});
+    return first_batches(data, 1);
+  };
+  EXPECT_EQ(
+      said_by([&] { (void)find(batches, {.first = 8, .bytes = std::int64_t{1} << 30}); }),
+      "batch size finder: for size 16 the largest batch had 10 items, which says nothing of the memory for 16: set "
+      "most to the number of items of the data");
+}
+
 }  // namespace
 }  // namespace kiln

@@ -1,9 +1,11 @@
 #include "kiln/core/config/arguments.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 
+#include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 
 namespace kiln {
@@ -243,10 +245,29 @@ bool asks_for_help(int argc, const char* const* argv) {
                      [](const std::string_view argument) { return argument == "--help" || argument == "-h"; });
 }
 
-bool printed_help(int argc, const char* const* argv, std::string_view about) {
-  if (!asks_for_help(argc, argv)) return false;
-  config::print(text(about, '\n'));
-  return true;
+std::optional<int> answered(int argc, const char* const* argv, std::string_view about, int most,
+                            std::initializer_list<std::string_view> options) {
+  if (asks_for_help(argc, argv)) {
+    config::print(text(about, '\n'));
+    return 0;
+  }
+  const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool is_option = words[i].starts_with('-') && std::ranges::find(options, words[i]) == options.end();
+    if (!is_option && i < static_cast<std::size_t>(most)) continue;
+    std::fprintf(stderr, "this program does not take '%s'; --help says what it takes\n", shown(words[i]).c_str());
+    return 1;
+  }
+  return std::nullopt;
+}
+
+std::int64_t whole_number(std::string_view word, std::string_view name, std::int64_t least, std::int64_t greatest) {
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
+  require<ArgumentError>(
+      problem == std::errc() && end == word.data() + word.size() && number >= least && number <= greatest, name,
+      " is '", shown(word), "', it must be a whole number from ", least, " to ", greatest);
+  return number;
 }
 
 }  // namespace kiln

@@ -7,6 +7,9 @@
 //   if (asks_for_help(argc, argv)) return print(options_of<Run>()), 0;
 //   const Run run = from_arguments<Run>(argc, argv);
 #pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -63,8 +66,13 @@ std::vector<Option> options_for() {
 /// Whether --help or -h is among the arguments.
 bool asks_for_help(int argc, const char* const* argv);
 
-/// Prints `about` and returns true where help is asked for. Programs that take words and no config call it.
-bool printed_help(int argc, const char* const* argv, std::string_view about);
+/// For programs that take words and no config: the exit status where nothing is left to do. It is 0 where help is asked for, which
+/// prints `about`, and 1 where there are more than `most` words, or one begins with "-" and is none of the `options`, which a
+/// sentence then says.
+std::optional<int> answered(int argc, const char* const* argv, std::string_view about, int most,
+                            std::initializer_list<std::string_view> options = {});
+/// A word that is a whole number from `least` to `greatest`. Throws ArgumentError, which calls it `name`.
+std::int64_t whole_number(std::string_view word, std::string_view name, std::int64_t least, std::int64_t greatest);
 
 /// One line for each field of T: its option, the value it takes and its default.
 template <class T>

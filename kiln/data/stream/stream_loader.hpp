@@ -134,22 +134,20 @@ template <class Batch>
 class StreamLoader {
  public:
   /// Throws ArgumentError for an invalid configuration.
-  template <class T, Batcher<T> B>
+  template <class T, class B>
   StreamLoader(Stream<T> stream, B batcher, const StreamLoaderConfig& config = {})
       : config_(checked(config)), endless_(stream.endless()) {
-    read_ = [stream, config = config_, batcher = std::make_shared<const B>(std::move(batcher))](
-                const StreamPlace& place, std::int64_t epoch, std::int64_t batch) -> MakeBatch {
-      auto source = std::make_shared<Source<T>>(stream, config);
-      source->reading.seek(place, epoch, batch);
-      return [source, batcher](std::int64_t i) { return make(*source, *batcher, i); };
-    };
-    count_ = [stream, config = config_](std::int64_t epoch) {
-      StreamReading<T> reading(stream, config);
-      reading.seek({}, epoch, 0);
-      std::int64_t count = 0;
-      while (reading.pull()) ++count;
-      return count;
-    };
+    static_assert(!HasMethodBatch<B, T>,
+                  "StreamLoader: a batcher is called like a function: rename batch() to operator()");
+    static_assert(
+        HasMethodBatch<B, T> || BatcherOf<B, T>,
+        "StreamLoader: the batcher cannot be called, being const, with std::span<const Item>, or with that and "
+        "std::span<const Key>, where Item is what the stream has");
+    static_assert(!BatcherOf<B, T> || !std::same_as<BatchMadeBy<B, T>, NoBatch>,
+                  "StreamLoader: the batcher returns nothing; it makes a batch of its items");
+    static_assert(!BatcherOf<B, T> || std::convertible_to<BatchMadeBy<B, T>, Batch>,
+                  "StreamLoader: the batcher makes no batches of the type that StreamLoader<Batch> names");
+    if constexpr (MakesBatches<B, T, Batch>) read(std::move(stream), std::move(batcher));
   }
 
   /// The number of batches in the next epoch. If the configuration does not give it, the stream is read to count them,
@@ -265,6 +263,23 @@ class StreamLoader {
     return made;
   }
 
+  template <class T, class B>
+  void read(Stream<T> stream, B batcher) {
+    read_ = [stream, config = config_, batcher = std::make_shared<const B>(std::move(batcher))](
+                const StreamPlace& place, std::int64_t epoch, std::int64_t batch) -> MakeBatch {
+      auto source = std::make_shared<Source<T>>(stream, config);
+      source->reading.seek(place, epoch, batch);
+      return [source, batcher](std::int64_t i) { return make(*source, *batcher, i); };
+    };
+    count_ = [stream, config = config_](std::int64_t epoch) {
+      StreamReading<T> reading(stream, config);
+      reading.seek({}, epoch, 0);
+      std::int64_t count = 0;
+      while (reading.pull()) ++count;
+      return count;
+    };
+  }
+
   StreamLoaderConfig config_;
   bool endless_;
   std::int64_t epoch_ = 0, first_batch_ = 0;
@@ -276,10 +291,7 @@ class StreamLoader {
 };
 
 /// StreamLoader(stream, batcher) has the batcher's result as its batches.
-template <class T, PlainBatcher<T> B>
-StreamLoader(Stream<T>, B, StreamLoaderConfig = {}) -> StreamLoader<std::invoke_result_t<const B&, std::span<const T>>>;
-template <class T, KeyedBatcher<T> B>
-StreamLoader(Stream<T>, B, StreamLoaderConfig = {})
-    -> StreamLoader<std::invoke_result_t<const B&, std::span<const T>, std::span<const Key>>>;
+template <class T, class B>
+StreamLoader(Stream<T>, B, StreamLoaderConfig = {}) -> StreamLoader<BatchMadeBy<B, T>>;
 
 }  // namespace kiln

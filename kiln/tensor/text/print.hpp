@@ -3,14 +3,16 @@
 #pragma once
 #include <fmt/core.h>
 
+#include "kiln/core/system/terminate.hpp"
 #include "kiln/tensor/tensor.hpp"
 #include "kiln/tensor/text/format.hpp"
 
 namespace kiln {
 
-/// Writes to the standard output.
+/// Writes to the standard output. An error that ends the program does not lose what is buffered.
 template <class... Args>
 void print(fmt::format_string<Args...> format, Args&&... args) {
+  write_out_at_terminate();
   fmt::print(format, std::forward<Args>(args)...);
 }
 
