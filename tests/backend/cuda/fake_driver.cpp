@@ -36,12 +36,17 @@ struct Graph {
   std::vector<std::function<void()>> tasks{};
 };
 
+class Worker;
+thread_local Worker* asked_last = nullptr;  // by this thread
+
 /// What a stream's handle points to.
 class Worker {
  public:
   Worker(bool is_side, bool is_second) : is_side_(is_side), is_second_(is_second) {}
-  Graph* recording = nullptr;  // of the thread that uses the stream: others record theirs
+  std::atomic<int> microseconds_of_own = -1;  // negative: those of its kind
+  Graph* recording = nullptr;                 // of the thread that uses the stream: others record theirs
   std::uint64_t push(std::function<void()> job) {
+    asked_last = this;
     const std::lock_guard lock(mutex_);
     if (!started_) std::thread([this] { run(); }).detach();
     started_ = true;
@@ -70,7 +75,9 @@ class Worker {
       const std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
       lock.unlock();
-      std::this_thread::sleep_for(std::chrono::microseconds(is_side_     ? microseconds_of_side
+      const int own = microseconds_of_own;
+      std::this_thread::sleep_for(std::chrono::microseconds(own >= 0     ? own
+                                                            : is_side_   ? microseconds_of_side
                                                             : is_second_ ? microseconds_of_second
                                                                          : microseconds_of_first));
       if (error_of_all == kSuccess) job();
@@ -511,6 +518,11 @@ void kiln_fake_pace(int microseconds, int microseconds_beside) {
 void kiln_fake_paces(int microseconds, int microseconds_on_second) {
   microseconds_of_first = microseconds;
   microseconds_of_second = microseconds_on_second;
+}
+
+/// How long each thing takes of the stream that this thread has asked last; negative: what it takes without that.
+void kiln_fake_pace_mine(int microseconds) {
+  if (asked_last) asked_last->microseconds_of_own = microseconds;
 }
 
 FakeState kiln_fake_state() {

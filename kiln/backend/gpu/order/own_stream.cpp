@@ -1,0 +1,33 @@
+#include "kiln/backend/gpu/order/own_stream.hpp"
+
+#include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/ops/backend.hpp"
+#include "kiln/ops/failure.hpp"
+
+namespace kiln::gpu {
+namespace {
+
+class OwnStream final : public OpenStream {
+ public:
+  explicit OwnStream(Ref<Pool> pool)
+      : pool_(std::move(pool)), number_(pool_->order().open()), here_(pool_->driver(), number_) {}
+  // A device that fails here fails again for whoever reads from it.
+  ~OwnStream() override {
+    (void)attempt([&] { pool_->order().close(number_); });
+  }
+
+ private:
+  const Ref<Pool> pool_;
+  const int number_;
+  const OnStream here_;
+};
+
+}  // namespace
+
+Ref<OpenStream> open_stream(const Device& device) {
+  auto* const gpu = dynamic_cast<Gpu*>(&device.backend().core());
+  if (!gpu || !gpu->driver().streams()) return nullptr;
+  return make_ref<OwnStream>(gpu->pool());
+}
+
+}  // namespace kiln::gpu
