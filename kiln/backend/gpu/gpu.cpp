@@ -124,7 +124,7 @@ Gpu::Gpu(Ref<Driver> driver, std::unique_ptr<Choices> choices)
     : pool_(make_ref<Pool>(std::move(driver))),
       choices_(choices ? std::move(choices)
                        : Choices::of(pool_->driver().identity(), [this] { pool_->driver().synchronize(); })),
-      running_collectives_(pool_->driver()) {
+      running_collectives_(pool_->driver(), pool_->order()) {
   if (is_set("KILN_TF32", false)) set_float32_precision(Float32Precision::High);
 }
 

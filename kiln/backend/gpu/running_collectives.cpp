@@ -38,8 +38,12 @@ void RunningCollectives::begin(Communicator& among, const Collective& collective
   if (too_many) wait_for_collective(too_many);
 }
 
+// It is the first stream that waits for the ranks, and this thread's for the first.
 void RunningCollectives::wait_for_collective(Inputs values) {
-  if (const std::uint64_t last = last_of(values)) wait_for_collective(last);
+  const std::uint64_t last = last_of(values);
+  if (last == 0) return;
+  wait_for_collective(last);
+  if (order_.current() != 0) order_.wait(order_.current(), 0, StreamOrder::kAll);
 }
 
 std::uint64_t RunningCollectives::awaited_by(Inputs values) const {

@@ -14,6 +14,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -141,7 +142,8 @@ struct Event {
   }
   std::mutex mutex;
   Mark last;
-  std::atomic<double> when = 0;
+  // Outlives the event, as its stream may come to it later.
+  const std::shared_ptr<std::atomic<double>> when = std::make_shared<std::atomic<double>>(0);
 };
 
 int contexts[2];  // their addresses are the handles of the devices' contexts
@@ -280,14 +282,13 @@ int cuEventCreate(void** event, unsigned) {
   return state();
 }
 int cuEventDestroy_v2(void* event) {
-  static_cast<Event*>(event)->mark().wait();
   delete static_cast<Event*>(event);
   return kSuccess;
 }
 int cuEventRecord(void* event, void* stream) {
   auto& recorded = *static_cast<Event*>(event);
   const std::lock_guard lock(recorded.mutex);
-  recorded.last = {&worker_of(stream), worker_of(stream).push([&recorded] { recorded.when = now.load(); })};
+  recorded.last = {&worker_of(stream), worker_of(stream).push([when = recorded.when] { *when = now.load(); })};
   return state();
 }
 int cuEventQuery(void* event) { return !static_cast<Event*>(event)->mark().is_done() ? kNotReady : state(); }
@@ -296,7 +297,7 @@ int cuEventSynchronize(void* event) {
   return state();
 }
 int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
-  *milliseconds = static_cast<float>(static_cast<Event*>(to)->when - static_cast<Event*>(from)->when);
+  *milliseconds = static_cast<float>(*static_cast<Event*>(to)->when - *static_cast<Event*>(from)->when);
   return state();
 }
 
