@@ -19,7 +19,7 @@ class StreamDriver : public gpu::Driver,
                      public gpu::TextCompiler,
                      public gpu::Peer,
                      protected gpu::Streams,
-                     LibraryCalls {
+                     protected LibraryCalls {
  public:
   std::string name() const override { return stream_->device(); }
   std::string identity() const override;
