@@ -144,21 +144,6 @@ bool meets_ranks(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) { return T::kTraits.may_fail == MayFail::WithRanks; });
 }
 
-/// While this object lives, its thread's stream runs alone: a kernel of a user's own may read tensors that are none of
-/// its operands.
-class Alone {
- public:
-  explicit Alone(StreamOrder& order) : order_(order) { order_.wait_for_others(order_.current()); }
-  ~Alone() {  // where they cannot wait, the device does nothing more
-    (void)attempt([&] { order_.have_others_wait(order_.current()); });
-  }
-  Alone(const Alone&) = delete;
-  Alone& operator=(const Alone&) = delete;
-
- private:
-  StreamOrder& order_;
-};
-
 /// Results in memory of their own, or in that of an operand which the kernel wrote to.
 void note_results(const op::Op& op, const Call& call) {
   const bool is_view = !touches_its_operands(op);
@@ -179,7 +164,7 @@ void Gpu::run(const op::Op& op, Call call) {
   }
   if (touches_its_operands(op)) running_collectives_.wait_for_collective(call.in);
   const StreamUse use(call.in);
-  std::optional<Alone> alone;
+  std::optional<StreamAlone> alone;
   if (order.opened() > 1 && std::holds_alternative<op::Custom>(op.is)) alone.emplace(order);
   run_kernel(op, call);
   if (order.any()) note_results(op, call);

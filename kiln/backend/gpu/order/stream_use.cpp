@@ -25,6 +25,13 @@ StreamUse::~StreamUse() {
   for (const Ref<Memory>& memory : foreign_) memory->end_use(own, count);
 }
 
+StreamAlone::StreamAlone(StreamOrder& order) : order_(order) { order_.wait_for_others(order_.current()); }
+
+// Where the others cannot wait, the device does nothing more.
+StreamAlone::~StreamAlone() {
+  (void)attempt([&] { order_.have_others_wait(order_.current()); });
+}
+
 void note_written(Storage& storage) {
   auto& memory = static_cast<Memory&>(storage);
   StreamOrder& order = memory.pool().order();

@@ -1,4 +1,4 @@
-// StreamUse: memory that this thread's stream uses though another wrote it.
+// StreamUse: memory that this thread's stream uses though another wrote it. StreamAlone: work that may read any.
 #pragma once
 #include <span>
 #include <vector>
@@ -23,6 +23,19 @@ class StreamUse {
   void begin(Memory& memory);
 
   std::vector<Ref<Memory>> foreign_;  // the memory of other streams
+};
+
+/// While this object lives, this thread's stream runs alone: a kernel of a user's own may read tensors that are none of its
+/// operands.
+class StreamAlone {
+ public:
+  explicit StreamAlone(StreamOrder& order);
+  ~StreamAlone();
+  StreamAlone(const StreamAlone&) = delete;
+  StreamAlone& operator=(const StreamAlone&) = delete;
+
+ private:
+  StreamOrder& order_;
 };
 
 /// The results were written by what this thread submitted. Called before other threads see them.
