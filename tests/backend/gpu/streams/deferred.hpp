@@ -57,6 +57,10 @@ class Deferred final : public Driver, Streams, BlockSource {
       first();
     }
   }
+  bool is_done(int number, std::size_t place) {
+    const std::lock_guard lock(mutex_);
+    return at(number).done >= place;
+  }
   std::size_t given(int number) {
     const std::lock_guard lock(mutex_);
     return at(number).added;
@@ -101,7 +105,7 @@ class LateTransfer final : public Transfer {
   LateTransfer(Ref<Deferred> driver, int number) : driver_(std::move(driver)), number_(number) {}
   void fetch(Ref<Transfer> from) { from_ = std::move(from); }
   void is_at(std::size_t place) { place_ = place; }
-  bool ready() const override { return bool(from_); }
+  bool ready() const override { return driver_->is_done(number_, place_); }
   void wait(std::byte* to) override {
     driver_->run(number_, place_);
     from_->wait(to);

@@ -284,21 +284,6 @@ TEST(GpuStreams, AreNotThereOnADeviceWithOne) {
 TEST(GpuStreams, ShareTables) {
   const Machine on;
   const Value x = tensor(counted(1), on.device);
-  Value z;
-  std::thread([&] {
-    const DeviceStream own(on.device);
-    z = rfft(x);  // uploads the roots of unity
-  }).join();
-  // A stream that has waited for nothing since.
-  std::thread([&] {
-    const DeviceStream own(on.device);
-    EXPECT_EQ(floats(real(rfft(x))), floats(real(z)));
-  }).join();
-}
-
-TEST(GpuStreams, ShareTablesWhileTheFirstUserIsAtWork) {
-  const Machine on;
-  const Value x = tensor(counted(1), on.device);
   const DeviceStream own(on.device);
   const Value z = rfft(x);
   Floats found;
@@ -338,7 +323,6 @@ TEST(GpuStreams, RunKernelsOfUsersAlone) {
   const Value x = tensor(counted(1), on.device);
   Value kept = x * 2, y;
   const std::byte* const place = address(kept);
-  Floats sum;
   std::thread([&] {
     const Value other = tensor(counted(1), on.device);
     y = custom(make_ref<const UserOpFace<AddKept>>(AddKept{kept}), Values{other})[0];
