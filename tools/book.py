@@ -87,6 +87,9 @@ class Page:
         if self.expected and not self.code:
             raise Wrong(f"{shown(path)}:{self.expected[0].line}: a ```text block on a page without a program; "
                         "what a command answers stands in ```console")
+        for block in self.expected:
+            if not any(line.strip(". ") for line in block.lines):
+                raise Wrong(f"{shown(path)}:{block.line}: a ```text block that says nothing: show what the program prints")
         for block in self.declared:
             self.check_includes(block)
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 
@@ -13,7 +14,7 @@ std::terminate_handler next = nullptr;
 [[noreturn]] void write_out() {
   // Another thread may be writing; to wait for it could be to wait for ever.
   if (::ftrylockfile(stdout) == 0) {
-    ::fflush_unlocked(stdout);
+    std::fflush(stdout);
     ::funlockfile(stdout);
   }
   if (next != nullptr) next();
