@@ -3,7 +3,7 @@ import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {NO_WEBGPU} from './chromium.mjs';
-import {check, options, run} from './support.mjs';
+import {check, options, run, variants} from './support.mjs';
 
 const ready = page => page.becomes('document.documentElement.dataset.ready === "yes"');
 const failed = (page, words) => page.becomes(`document.getElementById("error").textContent.includes(${JSON.stringify(words)})`);
@@ -118,6 +118,7 @@ async function livesOnWithoutMemory({browser, address}) {
 
 await run({classifies, computesAsOnTheHost, refusesWrongNetworks, refusesLabelsThatAreNotThere, saysThatTheCameraWasRefused,
   looksThroughTheCamera, fallsBackToTheProcessor, livesOnWithoutMemory}, {
+  modules: variants('kiln'),
   prepare: folder => {
     execFileSync(options.files, [folder]);
     writeFileSync(join(folder, 'labels.txt'), 'cat\ndog\ncow\nhen\nowl\n');
