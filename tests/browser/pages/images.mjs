@@ -52,9 +52,15 @@ async function refusesWrongNetworks({browser, address, folder}) {
   writeFileSync(join(folder, 'cut.onnx'), whole.subarray(0, whole.length / 2));
   writeFileSync(join(folder, 'text.onnx'), 'not a network');
   writeFileSync(join(folder, 'empty.onnx'), '');
-  for (const name of ['cut.onnx', 'text.onnx', 'empty.onnx']) {
+  writeFileSync(join(folder, 'damaged.onnx'), whole.toString('latin1').replaceAll('Conv', 'Cxnv'), 'latin1');
+  const graph = readFileSync(join(folder, 'graph.safetensors')), version = graph.indexOf('kiln\x01') + 4;
+  writeFileSync(join(folder, 'cut.safetensors'), graph.subarray(0, graph.length / 2));
+  writeFileSync(join(folder, 'later.safetensors'), Buffer.concat([graph.subarray(0, version), Buffer.from([2]), graph.subarray(version + 1)]));
+  for (const [name, words] of [['cut.onnx', ''], ['text.onnx', ''], ['empty.onnx', ''], ['damaged.onnx', 'Cxnv'], ['cut.safetensors', ''],
+    ['later.safetensors', 'version 2']]) {
     await page.choose('network', join(folder, name));
     await failed(page, name);
+    await failed(page, words);
     console.log(`     ${await page.text('error')}`);
     check((await page.text('loaded')).includes('still there'), await page.text('loaded'));
   }
