@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <map>
 #include <new>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -129,15 +131,19 @@ void Socket::send(Message message) {
 std::optional<Message> Socket::receive() {
   std::unique_lock lock(mutex_);
   const auto comes = [&] { return !received_.empty() || state_ == State::Closed || closing_; };
-  if (silence_ == 0) changed_.wait(lock, comes);
-  else if (!changed_.wait_for(lock, std::chrono::duration<double>(silence_), comes))
-    why_ = text("it has sent nothing for ", silence_, " seconds"), closing_ = true, post_pump();
+  if (silence_ == 0) {
+    changed_.wait(lock, comes);
+  } else if (!changed_.wait_for(lock, std::chrono::duration<double>(silence_), comes)) {
+    refuse(text("it has sent nothing for ", silence_, " seconds"));
+    post_pump();  // which closes it
+  }
   if (!received_.empty()) {
     Message message = std::move(received_.front());
     received_.pop_front();
     return message;
   }
-  require<IoError>(!why_, "net: the connection with ", peer_, " is lost", why_->empty() ? "" : ": ", shown(*why_));
+  if (why_)
+    fail<IoError>("net: the connection with ", peer_, " is lost", why_->empty() ? "" : text(": ", shown(*why_)));
   return std::nullopt;
 }
 

@@ -3,10 +3,11 @@
 addToLibrary({
   $KilnSockets__deps: ['free', '$stringToNewUTF8', '$UTF8ToString'],
   $KilnSockets: {
-    open: new Map(),  // by number
+    open: {},  // by number
 
     closed(number, why) {
-      if (!KilnSockets.open.delete(number)) return;
+      if (!(number in KilnSockets.open)) return;
+      delete KilnSockets.open[number];
       const text = why === null ? 0 : stringToNewUTF8(why);
       wasmExports['kiln_socket_closed'](number, text);
       if (text) _free(text);
@@ -31,13 +32,13 @@ addToLibrary({
   kiln_socket_open__deps: ['$KilnSockets'],
   kiln_socket_open: (number, url) => {
     let socket;
-    KilnSockets.open.set(number, null);
+    KilnSockets.open[number] = null;
     try {
       socket = new WebSocket(UTF8ToString(url));
     } catch (error) {  // an address that is none, or one without TLS in a page that came by HTTPS
       return KilnSockets.closed(number, error.message);
     }
-    KilnSockets.open.set(number, socket);
+    KilnSockets.open[number] = socket;
     socket.binaryType = 'arraybuffer';
     socket.onopen = () => wasmExports['kiln_socket_opened'](number);
     socket.onmessage = ({data}) => KilnSockets.received(number, socket, data);
@@ -50,13 +51,13 @@ addToLibrary({
   kiln_socket_send__deps: ['$KilnSockets'],
   // A copy: memory that threads share cannot be sent.
   kiln_socket_send: (number, bytes, count) => {
-    KilnSockets.open.get(number)?.send(HEAPU8.slice(bytes >>> 0, (bytes >>> 0) + count));
+    KilnSockets.open[number]?.send(HEAPU8.slice(bytes >>> 0, (bytes >>> 0) + count));
   },
   kiln_socket_buffered__deps: ['$KilnSockets'],
-  kiln_socket_buffered: (number) => KilnSockets.open.get(number)?.bufferedAmount ?? 0,
+  kiln_socket_buffered: (number) => KilnSockets.open[number]?.bufferedAmount ?? 0,
   kiln_socket_close__deps: ['$KilnSockets'],
   kiln_socket_close: (number) => {
-    KilnSockets.open.get(number)?.close();
+    KilnSockets.open[number]?.close();
   },
   kiln_socket_later: (number) => {
     setTimeout(() => wasmExports['kiln_socket_pump'](number), 4);
