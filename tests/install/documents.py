@@ -27,8 +27,8 @@ def wrong_options():
         default = "here" if OPTIONS[name].startswith("$") else OPTIONS[name]  # ON in Kiln's own tree, OFF in another
         if rows[name] != default:
             yield f"{name}: docs/building.md says {rows[name]}, CMakeLists.txt {default}"
-    for name in sorted(set(re.findall(r"-D(KILN_[A-Z0-9_]+)=", README)) - OPTIONS.keys()):
-        yield f"README.md names {name}, which CMakeLists.txt has not"
+    for name in sorted(set(re.findall(r"-D(KILN_[A-Z0-9_]+)=", README + page)) - OPTIONS.keys()):
+        yield f"README.md or docs/building.md names {name}, which CMakeLists.txt has not"
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     for preset in presets:
         for name in preset.get("cacheVariables", {}):
