@@ -2,8 +2,11 @@
 // kernels do nothing there, so that these programs consist of copies, products and collectives.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 
 #include "kiln/backend/cuda/cublas.hpp"
@@ -247,6 +250,54 @@ TEST(CudaStreams, HandOnTensors) {
       second.join();
       EXPECT_EQ(numbers(shared), all(known));
     }
+}
+
+// Many kernels at once, on memory that goes from one to another; the fake driver's kernels do nothing.
+TEST(CudaStreams, HandOnWhatKernelsCompute) {
+  KILN_NEEDS_PRODUCTS();
+  if (fake_state()) GTEST_SKIP() << "kernels do nothing here";
+  const Device device = Device::cuda();
+  constexpr std::size_t kThreads = 4;
+  constexpr std::int64_t kElements = 1 << 18;
+  std::mutex mutex;
+  std::vector<Value> shared;
+  std::vector<double> known;
+  for (std::size_t i = 0; i < kThreads; ++i) {
+    known.push_back(static_cast<double>(i));
+    shared.push_back(full({kElements}, known[i], device, DType::F64));
+  }
+  const auto is_all = [](const Value& value, double number) {
+    const auto found = value.data().to_vector<double>();
+    return std::ranges::all_of(found, [&](double each) { return each == number; });
+  };
+  const auto work = [&](std::size_t me) {
+    std::optional<DeviceStream> own;
+    if (me) own.emplace(device);
+    std::uint64_t seed = me + 1;
+    for (int round = 0; round < 400; ++round) {
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      const std::size_t a = (seed >> 33) % kThreads, b = (seed >> 43) % kThreads, how = (seed >> 53) % 8;
+      Value x, y;
+      double first = 0, second = 0;
+      {
+        const std::lock_guard lock(mutex);
+        x = shared[a], y = shared[b], first = known[a], second = known[b];
+      }
+      Value z = round % 3 ? (x + y) * 0.5 : maximum(x, y);
+      const double expected = round % 3 ? (first + second) * 0.5 : std::max(first, second);
+      if (how == 0) { EXPECT_TRUE(is_all(z, expected)) << round; }
+      if (how == 1) own.reset();
+      if (how == 2 && !own) own.emplace(device);
+      if (how == 3) z = reshape(permute(reshape(z, {kElements / 64, 64}), {1, 0}), {kElements});
+      x = y = {};
+      const std::lock_guard lock(mutex);
+      shared[me] = std::move(z), known[me] = expected;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < kThreads; ++i) threads.emplace_back(work, i);
+  for (std::thread& each : threads) each.join();
+  for (std::size_t i = 0; i < kThreads; ++i) EXPECT_TRUE(is_all(shared[i], known[i]));
 }
 
 TEST(CudaStreams, MeetOtherRanks) {
