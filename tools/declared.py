@@ -10,6 +10,7 @@ from clang import cindex
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "kiln/backend/cpu"  # headers of kernels, which are compiled for several instruction sets and not together
+IN_A_BROWSER = [ROOT / "kiln/net/browser", ROOT / "kiln/backend/webgpu/browser"]  # of the builds for WebAssembly
 # Defined in the libraries for places without exceptions alone.
 ELSEWHERE = {"set_error_handler"}
 FUNCTIONS = {cindex.CursorKind.FUNCTION_DECL, cindex.CursorKind.CXX_METHOD, cindex.CursorKind.CONSTRUCTOR,
@@ -45,7 +46,7 @@ def usable(function):
 def main():
     build = pathlib.Path(sys.argv[1])
     headers = [path for folder in ("kiln", "models") for path in sorted((ROOT / folder).rglob("*.hpp"))
-               if KERNELS not in path.parents]
+               if not {KERNELS, *IN_A_BROWSER} & set(path.parents)]
     text = "".join(f'#include "{path}"\n' for path in headers)
     flags = ["-x", "c++", "-std=c++20", f"-I{ROOT}", "-I/usr/include/stb"]
     unit = cindex.Index.create().parse("all.cpp", flags, [("all.cpp", text)])

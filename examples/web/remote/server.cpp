@@ -26,7 +26,7 @@ void Server::leave() {
 remote::Remote& Server::remote() const { return dynamic_cast<remote::Remote&>(device_.backend()); }
 
 std::string Server::name() const {
-  const std::string_view peer = device_.name();
+  const std::string peer = device_.name();
   return text(remote().lent_device(), " at ", peer.substr(peer.find(':') + 1));
 }
 
