@@ -211,7 +211,7 @@ def tried_shells(programs):
         for place, command in commands:
             if "openssl" in command and not shutil.which("openssl"):
                 continue
-            done = run(["sh", "-c", f'PATH="{programs.folder}:$PATH"; {command}'], folder)
+            done = run(["bash", "-c", f'PATH="{programs.folder}:$PATH"; {command}'], folder)
             yield place, command, "" if done.returncode == 0 else f"status {done.returncode}: {done.stdout.strip()}"
 
 
