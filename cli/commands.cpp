@@ -101,6 +101,9 @@ void add_host(CLI::App& app, CommandResult& result) {
         app.add_option("--key", o.key, "of the certificate");
         app.add_option("--memory", o.memory, "bytes that each session may hold; 0: no limit");
         app.add_flag("--sends-to-servers", o.sends_to_servers, "clients may send tensors from here to other servers");
+        app.add_option("--origin", o.origins,
+                       "whose pages may use the devices from a browser, as http://127.0.0.1:8000; may be given several "
+                       "times; none by default");
       },
       [&](const HostCommand& o) { host_devices(o, result.print); });
 }
@@ -112,8 +115,8 @@ void add_new(CLI::App& app, CommandResult& result) {
         app.add_option("name", o.name, "of the folder to make here, of the program and of its CMake target")
             ->required();
         app.add_option("--template", o.project,
-                       "what the program does: regression (a table), images (pictures and their classes) or "
-                       "layer (a layer of its own)")
+                       "what the program does: regression (a table), images (pictures and their classes), transfer "
+                       "(the same, from published weights), serving (answers over HTTP) or layer (a layer of its own)")
             ->capture_default_str();
       },
       [&](const NewOptions& o) { result.out = new_project(o); });

@@ -48,6 +48,7 @@ struct HostCommand {
   int port = 3000;
   std::int64_t memory = 0;  // bytes of each session; 0: no limit
   bool sends_to_servers = false;
+  std::vector<std::string> origins;  // of pages that may use them
 };
 /// Lends devices to other programs until the process is told to end.
 void host_devices(const HostCommand& options, const Print& print);

@@ -13,7 +13,8 @@ void host_devices(const HostCommand& options, const Print& print) {
                                             .certificate = options.certificate,
                                             .key = options.key,
                                             .limits = {.memory = options.memory},
-                                            .sends_to_servers = options.sends_to_servers});
+                                            .sends_to_servers = options.sends_to_servers,
+                                            .origins = options.origins});
   std::string names;
   for (const Device& device : devices) names += (names.empty() ? "" : ", ") + device.name();
   print(text("lends ", names, " at ", options.address, ':', running->port(), "; Ctrl-C ends it\n"));

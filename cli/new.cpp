@@ -23,6 +23,8 @@ constexpr std::string_view kReserved[] = {
 
 /// The template whose files belong to every project.
 constexpr std::string_view kCommon = "common";
+/// The file of a template that names the libraries which it links.
+constexpr std::string_view kLinks = "links";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -38,23 +40,31 @@ void require_target_name(const std::string& name) {
                          "new: CMake or Kiln uses the name '", name, "' already: choose another one");
 }
 
-std::string with_name(std::string_view text, std::string_view name) {
-  constexpr std::string_view kPlace = "kiln_project";
+std::string replaced(std::string_view text, std::string_view word, std::string_view by) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t found = std::min(text.find(kPlace, at), text.size());
+    const std::size_t found = std::min(text.find(word, at), text.size());
     out += text.substr(at, found - at);
-    if (found < text.size()) out += name;
-    at = found + kPlace.size();
+    if (found < text.size()) out += by;
+    at = found + word.size();
   }
   return out;
 }
 
+/// The libraries that a template links.
+std::string_view links_of(std::string_view project) {
+  for (const TemplateFile& file : template_files())
+    if (file.project == project && file.file == kLinks) return file.text.substr(0, file.text.find('\n'));
+  return "kiln::kiln";
+}
+
 void write_files(const fs::path& folder, const NewOptions& options) {
+  const std::string_view links = links_of(options.project);
   for (const TemplateFile& file : template_files()) {
-    if (file.project != options.project && file.project != kCommon) continue;
+    if ((file.project != options.project && file.project != kCommon) || file.file == kLinks) continue;
     const std::string name = file.file == "gitignore" ? ".gitignore" : std::string(file.file);
-    write_file_atomically((folder / name).string(), with_name(file.text, options.name));
+    write_file_atomically((folder / name).string(),
+                          replaced(replaced(file.text, "kiln_project", options.name), "kiln_links", links));
   }
 }
 

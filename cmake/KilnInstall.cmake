@@ -135,7 +135,7 @@ function(kiln_install_package)
 endfunction()
 
 # What is read: pages beside each other as they are in the tree, so that links between them hold; the site where it was built
-# (`./dev docs`); examples, which a project of their own builds.
+# (`./dev docs`); examples, which a project of their own builds, with a link to them from the pages' folder.
 function(kiln_install_documents)
   # Two packages may not have one file.
   install(FILES LICENSE-MIT LICENSE-APACHE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kiln-dev COMPONENT dev)
@@ -150,4 +150,8 @@ function(kiln_install_documents)
   install(DIRECTORY bench/results/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/bench/results COMPONENT doc OPTIONAL)
   install(DIRECTORY build/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/html COMPONENT doc OPTIONAL)
   install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln COMPONENT doc)
+  file(RELATIVE_PATH examples /${CMAKE_INSTALL_DOCDIR} /${CMAKE_INSTALL_DATADIR}/kiln/examples)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/links)
+  file(CREATE_LINK ${examples} ${PROJECT_BINARY_DIR}/links/examples SYMBOLIC)
+  install(FILES ${PROJECT_BINARY_DIR}/links/examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 endfunction()

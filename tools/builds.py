@@ -12,7 +12,8 @@ from sources import ROOT
 
 RELEASE = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG"]
 LIBRARY_ALONE = ["-DKILN_TESTS=OFF", "-DKILN_EXAMPLES=OFF", "-DKILN_BENCH=OFF"]
-OPTIONAL = ["ONEDNN", "LAPACK", "CURL", "PICTURES", "SQLITE", "PCRE2", "RE2", "MPI", "CUDA"]
+# The options of what Kiln uses "if it is there" or "where a machine has" it.
+OPTIONAL = re.findall(r'^option\(KILN_(\w+) "[^"]*, (?:if|where) [^"]*" ON\)', (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
 VERSION = re.search(r'KILN_VERSION "([\d.]+)"', (ROOT / "kiln" / "version.hpp").read_text())[1]
 CONSUMER = ROOT / "tests" / "install"
 
@@ -152,7 +153,7 @@ def check_packages():
         names, depends, owner = set(), set(), {}
         for package in packages:
             for line in lines_of(["dpkg-deb", "-c", str(package)]):
-                file = line.split()[-1] if line.split() else "/"
+                file = line.split(maxsplit=5)[5].split(" -> ")[0] if line else "/"  # a link's target is another file
                 if not file.endswith("/") and owner.setdefault(file, package.name) != package.name:
                     return f"{owner[file]} and {package.name} both have {file}, which dpkg refuses"
             names.add(lines_of(["dpkg-deb", "-f", str(package), "Package"])[0])

@@ -1,6 +1,6 @@
 // Lends this machine's device to programs on others, with a page of its sessions.
 //
-//   server [--device D] [--address A] [--port N] [--token T] [--memory BYTES]
+//   server [--device D] [--address A] [--port N] [--token T] [--memory BYTES] [--origin O]
 //
 // A program elsewhere says Device::parse("remote:HOST:3000"), or has KILN_DEVICE=remote:HOST:3000 in its environment.
 #include <CLI/CLI.hpp>
@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   app.add_option("--token", options.token, "that clients have to show, as KILN_REMOTE_TOKEN");
   app.add_option("--memory", options.limits.memory, "bytes that each session may hold; 0: no limit");
   app.add_flag("--sends-to-servers", options.sends_to_servers, "clients may send tensors from here to other servers");
+  app.add_option("--origin", options.origins, "whose pages may use it from a browser, as http://127.0.0.1:8000");
   CLI11_PARSE(app, argc, argv);
   try {
     const kiln::Device lent = device.empty() ? kiln::Device::best() : kiln::Device::parse(device);

@@ -2,6 +2,9 @@
 
 #include "kiln/core/error/shown.hpp"
 
+/// Defined in modules with WebGPU (kiln/backend/webgpu/device.cpp); null in others.
+extern "C" [[gnu::weak]] const char kiln_webgpu_devices[];
+
 namespace kiln::browser {
 namespace {
 
@@ -17,6 +20,12 @@ const Device& default_device() {
   return device_of_arrays();
 }
 void set_default_device(const Device& device) { device_of_arrays() = device.inner(); }
+
+Device device_named(std::string_view name) {
+  require<DeviceError>(kiln_webgpu_devices || !name.starts_with("webgpu"), "no device '", shown(name),
+                       "' in this module: Kiln.start({device: 'webgpu'}) takes the one that has it, NAME.webgpu.js");
+  return Device::parse(name);
+}
 
 namespace detail {
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -21,6 +22,9 @@ namespace kiln::browser {
 /// Where typed arrays go that are given for tensors: Device::best(), until a page names another.
 const Device& default_device();
 void set_default_device(const Device& device);
+
+/// The device of that name (Device::parse). Throws DeviceError where there is none, with what a page can do about it.
+Device device_named(std::string_view name);
 
 namespace detail {
 

@@ -23,7 +23,7 @@ struct Loaded {
 };
 
 Device device_of(const std::optional<std::string>& name) {
-  return name ? Device::parse(*name).inner() : default_device();
+  return name ? device_named(*name).inner() : default_device();
 }
 
 Loaded described(std::string kind, const std::shared_ptr<Model>& model) {

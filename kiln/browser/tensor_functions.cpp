@@ -47,7 +47,7 @@ Memory memory() {
 /// Memory that nothing uses is kept for what comes next, until this is called.
 void release_memory() { default_device().release_memory(); }
 
-void use_device(const std::string& name) { set_default_device(Device::parse(name)); }
+void use_device(const std::string& name) { set_default_device(device_named(name)); }
 std::string device_name() { return default_device().name(); }
 
 constexpr std::array kFunctions{

@@ -2,6 +2,7 @@
 #pragma once
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <concepts>
 #include <cstdlib>
 #include <string>
@@ -28,7 +29,8 @@ std::from_chars_result parse_by_strtod(const char* first, const char* last, T& v
   }();
   if (behind == text.c_str()) return {first, std::errc::invalid_argument};
   const char* const stop = first + (behind - text.c_str());
-  if (errno == ERANGE) return {stop, std::errc::result_out_of_range};
+  // strtod says so of subnormal numbers, too.
+  if (errno == ERANGE && (number == 0 || std::isinf(number))) return {stop, std::errc::result_out_of_range};
   value = number;
   return {stop, {}};
 }

@@ -4,6 +4,7 @@
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/net/websocket.hpp"
 
 namespace kiln::net {
 
@@ -40,6 +41,11 @@ std::string Address::text() const {
   return host.find(':') == host.npos ? kiln::text(host, ':', port) : kiln::text('[', host, "]:", port);
 }
 
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host == "[::1]" ||
+         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
+}
+
 void Limits::check() const {
   require<ArgumentError>(message_bytes > 0 && header_bytes >= 256 && connections > 0, "net: limits of ", message_bytes,
                          " bytes a message, ", header_bytes, " bytes a header and ", connections,
@@ -49,6 +55,13 @@ void Limits::check() const {
   require<ArgumentError>(handshake > 0 && idle > 0 && stalled > 0 && silence >= 0, "net: limits of ", handshake,
                          " s for a handshake, ", idle, " s between requests, ", stalled, " s without progress and ",
                          silence, " s of silence: the first three must be positive, and none may be negative");
+}
+
+void ConnectOptions::check() const {
+  limits.check();
+  require<ArgumentError>(timeout > 0, "net: a timeout of ", timeout, " s is no time to connect in");
+  require<ArgumentError>(path.starts_with('/') && path.find_first_of(" \r\n\t#") == std::string::npos,
+                         "net: ", shown(path), " is no path: it begins with / and has no spaces");
 }
 
 std::pair<std::string, std::string> bearer(std::string_view token) { return {"Authorization", text("Bearer ", token)}; }

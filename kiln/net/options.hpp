@@ -20,6 +20,9 @@ struct Address {
   std::string text() const;
 };
 
+/// Returns whether connections to this host stay on this machine: "localhost", "127.0.0.1", "::1".
+bool is_loopback(std::string_view host);
+
 /// TlsOptions names files in PEM format, and says what is asked of the other end. A server needs a certificate and its
 /// key; a client needs neither.
 struct TlsOptions {

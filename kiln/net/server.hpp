@@ -60,15 +60,18 @@ struct ServerOptions {
   Limits limits = {};
   bool keep_alive = true;               // false: each response ends its connection
   std::vector<std::string> hosts = {};  // further names by which clients may know this server
-  Headers headers = {};                 // of each response, such as a Content-Security-Policy
+  /// Pages of these servers may ask, too: "https://kiln.example", "http://127.0.0.1:8000", as browsers write Origin.
+  std::vector<std::string> origins = {};
+  Headers headers = {};  // of each response, such as a Content-Security-Policy
 };
 
-/// Requests of pages from elsewhere are refused: those with an Origin that is not this server, and, where the server
-/// listens at a loopback address, those whose Host is no loopback name (a page could have resolved its own name to this
-/// machine).
+/// Requests of pages from elsewhere are refused: those with an Origin that is neither this server nor one of `origins`, and,
+/// where the server listens at a loopback address, those whose Host is no loopback name (a page could have resolved its own
+/// name to this machine). Without `origins`, pages of other ports of this machine are refused, too.
 class Server {
  public:
-  /// Listens and answers from now on. Throws IoError where the port is taken or the certificate cannot be read.
+  /// Listens and answers from now on. Throws IoError where the port is taken or the certificate cannot be read, ArgumentError
+  /// where one of `origins` is none.
   Server(const ServerOptions& options, Routes routes);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

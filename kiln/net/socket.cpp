@@ -174,9 +174,4 @@ Socket tcp_listen(const Address& address) {
 Address own_address(int socket) { return address_by(::getsockname, socket); }
 Address peer_address(int socket) { return address_by(::getpeername, socket); }
 
-bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host == "[::1]" ||
-         (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
-}
-
 }  // namespace kiln::net

@@ -56,7 +56,4 @@ Address peer_address(int socket);
 /// deadline has passed.
 bool wait_for(int socket, short events, const Deadline& deadline, int wake = -1);
 
-/// Returns whether connections to this host stay on this machine: "localhost", "127.0.0.1", "::1".
-bool is_loopback(std::string_view host);
-
 }  // namespace kiln::net

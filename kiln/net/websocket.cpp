@@ -126,10 +126,7 @@ class ServerListener final : public WebSocketListener {
 }  // namespace
 
 std::unique_ptr<Connection> connect(const Address& address, const ConnectOptions& options) {
-  options.limits.check();
-  require<ArgumentError>(options.timeout > 0, "net: a timeout of ", options.timeout, " s is no time to connect in");
-  require<ArgumentError>(options.path.starts_with('/') && options.path.find_first_of(" \r\n\t#") == std::string::npos,
-                         "net: ", shown(options.path), " is no path: it begins with / and has no spaces");
+  options.check();
   std::array<std::byte, 16> random;
   fill_random(random);
   const std::string key = base64(random),

@@ -19,11 +19,15 @@ struct ConnectOptions {
   /// Whether frames have random masks, as RFC 6455 says, also on this machine's loopback, where nobody is between the two ends
   /// whom they could protect. Their bytes are otherwise sent from where they are.
   bool masks_loopback = true;
+
+  /// Throws ArgumentError for options without meaning.
+  void check() const;
 };
 
 /// Connects with a server. Throws IoError, with cause and remedy, where there is no such host, nobody listens, the
 /// server refuses, its certificate is not trusted, or it does not answer in time; ArgumentError for options without
-/// meaning.
+/// meaning. In a browser the connection is its own WebSocket, which sends no `headers` and decides whom it trusts; a module
+/// without threads cannot wait for one (IoError).
 std::unique_ptr<Connection> connect(const Address& address, const ConnectOptions& options = {});
 
 struct ListenOptions {

@@ -82,6 +82,11 @@ export interface StartOptions {
   threads?: boolean;
   /** "cpu" or "webgpu". */
   device?: string;
+  /**
+   * A module that has the device "webgpu": NAME.webgpu.js beside NAME.js, which is larger. The default is whether `device` is
+   * "webgpu", and without a device whether the browser has WebGPU.
+   */
+  webgpu?: boolean;
   /** Further options of Emscripten's module. */
   options?: object;
 }

@@ -97,13 +97,10 @@ export class Kiln {
 
   /** Starts a module: in a worker of its own, where the page is never held up, or in this thread. */
   static async start({module = new URL('./dist/kiln.js', import.meta.url), worker = typeof document !== 'undefined',
-                      threads = Boolean(globalThis.crossOriginIsolated), device, options} = {}) {
-    let instance;
-    // The module with threads lies beside the other. On a page's own thread calls must not wait for others.
-    if (threads && typeof module !== 'function' && (worker || typeof document === 'undefined'))
-      module = String(absolute(module)).replace(/\.js(?=$|\?)/, '.threads.js');
-    if (worker && typeof module !== 'function') instance = await WorkerInstance.start(absolute(module), options);
-    else instance = await Instance.start(typeof module === 'function' ? module : await factoryAt(absolute(module)), options);
+                      threads = Boolean(globalThis.crossOriginIsolated), device,
+                      webgpu = device ? device.startsWith('webgpu') : Boolean(globalThis.navigator?.gpu), options} = {}) {
+    const more = {webgpu, threads: threads && (worker || typeof document === 'undefined')};
+    const instance = await startFirst(modulesFor(module, more), worker, options);
     const kiln = new Kiln(instance);
     try {
       if (device) await kiln.useDevice(device);
@@ -168,7 +165,7 @@ export class Kiln {
     });
   }
 
-  /** Where typed arrays and models go from now on: "cpu", "webgpu". Rejects with a DeviceError where there is none. */
+  /** Where typed arrays and models go from now on: "cpu", "webgpu" of a module that has it. Rejects with a DeviceError where there is none. */
   useDevice(name) { return this.call('kiln.use_device', name); }
   device() { return this.call('kiln.device_name'); }
   /** {handles, bytes, peak}: what JavaScript holds, and the bytes of all tensors on the default device. */
@@ -223,6 +220,29 @@ let shared = null;
 
 function absolute(address) {
   return new URL(address, globalThis.document?.baseURI ?? globalThis.location?.href ?? import.meta.url);
+}
+
+/**
+ * What may be started, the best first: modules with more lie beside the smallest, as far as their builder made them. On a page's own
+ * thread calls must not wait for others, so there none has threads.
+ */
+function modulesFor(module, {webgpu, threads}) {
+  if (typeof module === 'function') return [module];
+  const address = String(absolute(module));
+  const kinds = [[webgpu, threads], [webgpu, false], [false, threads], [false, false]];
+  const names = kinds.map(([webgpu, threads]) => (webgpu ? '.webgpu' : '') + (threads ? '.threads' : ''));
+  return [...new Set(names)].map(name => address.replace(/\.js(?=$|\?)/, `${name}.js`));
+}
+
+/** Starts the first that is there. */
+async function startFirst([module, ...others], worker, options) {
+  try {
+    if (typeof module === 'function') return await Instance.start(module, options);
+    return worker ? await WorkerInstance.start(module, options) : await Instance.start(await factoryAt(module), options);
+  } catch (error) {
+    if (error.kind !== 'IoError' || others.length === 0) throw error;
+    return startFirst(others, worker, options);
+  }
 }
 
 async function factoryAt(address) {

@@ -202,5 +202,14 @@ TEST_F(Call, RefusesBytesThatNoCodecWrites) {
   }
 }
 
+// This program has no WebGPU, as the smaller of a page's modules.
+TEST_F(Call, SaysWhichModuleHasTheGpu) {
+  EXPECT_EQ(called("kiln.use_device", Arguments().list(1).text("webgpu")),
+            "DeviceError: no device 'webgpu' in this module: Kiln.start({device: 'webgpu'}) takes the one that has it, "
+            "NAME.webgpu.js");
+  EXPECT_THAT(called("kiln.use_device", Arguments().list(1).text("gpu")),
+              StartsWith("DeviceError: no device 'gpu'; there are: "));
+}
+
 }  // namespace
 }  // namespace kiln

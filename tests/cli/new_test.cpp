@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ using New = ElsewhereTest;
 
 TEST_F(New, WritesEachTemplateUnderItsName) {
   const auto templates = cli::project_templates();
-  EXPECT_THAT(templates, testing::ElementsAre("images", "layer", "regression"));
+  EXPECT_THAT(templates, testing::ElementsAre("images", "layer", "regression", "serving", "transfer"));
   for (const std::string& project : templates) {
     const Said said = says({"new", project + "-of-mine", "--template", project});
     ASSERT_EQ(said.status, 0) << said.error;
@@ -65,9 +66,21 @@ TEST_F(New, WritesEachTemplateUnderItsName) {
       const std::string text = content(fs::path(project + "-of-mine") / file);
       EXPECT_FALSE(text.empty()) << project << ' ' << file;
       EXPECT_THAT(text, Not(HasSubstr("kiln_project"))) << project << ' ' << file;
+      EXPECT_THAT(text, Not(HasSubstr("kiln_links"))) << project << ' ' << file;
     }
     EXPECT_THAT(content(fs::path(project + "-of-mine") / "CMakeLists.txt"),
                 HasSubstr("add_executable(" + project + "-of-mine main.cpp)"));
+  }
+}
+
+TEST_F(New, LinksWhatATemplateNeeds) {
+  for (const auto& [project, links] :
+       {std::pair("images", "kiln::kiln"), std::pair("transfer", "kiln::kiln kiln::models")}) {
+    ASSERT_EQ(says({"new", std::string("my_") + project, "--template", project}).status, 0);
+    const fs::path folder = std::string("my_") + project;
+    EXPECT_THAT(content(folder / "CMakeLists.txt"),
+                HasSubstr("target_link_libraries(my_" + std::string(project) + " PRIVATE " + links + ")"));
+    EXPECT_FALSE(fs::exists(folder / "links"));
   }
 }
 
@@ -96,8 +109,10 @@ TEST_F(New, RefusesNamesThatNoTargetMayHave) {
 TEST_F(New, NamesTheTemplatesForAnotherOne) {
   const Said said = says({"new", "mine", "--template", "image"});
   EXPECT_EQ(said.status, 2);
-  EXPECT_THAT(said.error,
-              HasSubstr("no template 'image' (did you mean 'images'?); the templates are images, layer, regression"));
+  EXPECT_THAT(
+      said.error,
+      HasSubstr("no template 'image' (did you mean 'images'?); the templates are images, layer, regression, serving, "
+                "transfer"));
   EXPECT_TRUE(fs::is_empty("."));
 }
 

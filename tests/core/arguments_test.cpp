@@ -7,6 +7,8 @@
 #include <fstream>
 #include <map>
 
+#include "tests/support/said_by.hpp"
+
 namespace kiln {
 namespace {
 

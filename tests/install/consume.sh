@@ -59,6 +59,9 @@ if [[ -x $place/moved/bin/kiln ]]; then  # a project that the program writes
   "$place/prices/build/prices_test" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
   (cd "$place/prices" && build/prices --plain --epochs 1 && test -s model.safetensors) >"$place/log" 2>&1 || fail "$(cat "$place/log")"
 fi
+if [[ -d $place/moved/share/doc/kiln ]] && command -v python3 >/dev/null; then  # the pages' links, where they lie now
+  python3 -B "$here/documents.py" "$here/../.." "$place/moved/share/doc/kiln" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+fi
 needed=$(ldd "$place/build/infer")
 for library in curl dnnl openblas lapack ssl torch; do
   ! grep -q "lib$library" <<<"$needed" || fail "a program that only infers loads $library: $needed"

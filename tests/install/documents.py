@@ -1,12 +1,17 @@
 """What is said beside the build is what the build says: options, versions, recipes, links and headers of the pages.
 
-documents.py ROOT: prints what differs, and fails then."""
+documents.py ROOT [FOLDER]: prints what differs, and fails then. FOLDER is where the pages are installed; without it, those of
+ROOT are read."""
 import json
+import os
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(sys.argv[1])
+# What is installed in one folder, as cmake/KilnInstall.cmake says; links of its pages lead nowhere else.
+PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs", "book", "bench/README.md", "bench/results"]
+BESIDE = ["LICENSE-MIT", "LICENSE-APACHE", "examples"]
 CMAKE = (ROOT / "CMakeLists.txt").read_text()
 README = (ROOT / "README.md").read_text()
 OPTIONS = {name: default for name, default in re.findall(r'^option\((KILN_\w+) "[^"]*" (\S+)\)', CMAKE, re.MULTILINE)}
@@ -22,8 +27,8 @@ def wrong_options():
         default = "here" if OPTIONS[name].startswith("$") else OPTIONS[name]  # ON in Kiln's own tree, OFF in another
         if rows[name] != default:
             yield f"{name}: docs/building.md says {rows[name]}, CMakeLists.txt {default}"
-    for name in sorted(set(re.findall(r"-D(KILN_[A-Z0-9_]+)=", README)) - OPTIONS.keys()):
-        yield f"README.md names {name}, which CMakeLists.txt has not"
+    for name in sorted(set(re.findall(r"-D(KILN_[A-Z0-9_]+)=", README + page)) - OPTIONS.keys()):
+        yield f"README.md or docs/building.md names {name}, which CMakeLists.txt has not"
     presets = json.loads((ROOT / "CMakePresets.json").read_text())["configurePresets"]
     for preset in presets:
         for name in preset.get("cacheVariables", {}):
@@ -56,15 +61,30 @@ def wrong_recipes():
         yield f"packaging/vcpkg/vcpkg.json: the default feature {name} is none of its features"
 
 
+def pages_in(folder):
+    for name in PAGES:
+        yield from sorted((folder / name).rglob("*.md")) if (folder / name).is_dir() else [folder / name]
+
+
+def wrong_links(folder):
+    """Links of the pages in a folder lead to files there that are installed with them."""
+    folder = folder.resolve()
+    for page in pages_in(folder):
+        text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+        for link in re.findall(r"\]\(([^)#:\s]+)[^):]*\)", text):
+            target = pathlib.Path(os.path.normpath(page.parent / link))
+            if not target.exists():
+                yield f"{page.relative_to(folder)}: the link {link} leads nowhere"
+            elif not any(target == folder / name or folder / name in target.parents for name in [*PAGES, *BESIDE]):
+                yield f"{page.relative_to(folder)}: the link {link} leads to what is not installed beside the page"
+
+
 def wrong_pages():
-    """Links of README and docs lead to files, and the header and components that a page begins with exist."""
+    """The header and components that a page begins with exist."""
     components = set(re.findall(r"kiln_library\((\w+)", "".join(
         path.read_text() for folder in ("kiln", "models") for path in (ROOT / folder).rglob("CMakeLists.txt"))))
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in sorted((ROOT / "docs").glob("*.md")):
         text = page.read_text()
-        for link in re.findall(r"\]\(([^)#:\s]+)[^):]*\)", re.sub(r"```.*?```|`[^`]*`", "", text, flags=re.DOTALL)):
-            if not (page.parent / link).exists():
-                yield f"{page.relative_to(ROOT)}: the link {link} leads nowhere"
         if line := re.search(r"^Header: `<([^>]+)>`\. Components?: (.*)\.$", text, re.MULTILINE):
             if not (ROOT / line[1]).exists():
                 yield f"{page.relative_to(ROOT)}: there is no header {line[1]}"
@@ -76,6 +96,7 @@ def wrong_pages():
             yield f"docs/names.md does not name kiln/{header.name}"
 
 
-found = [*wrong_options(), *wrong_recipes(), *wrong_pages()]
+found = ([*wrong_links(pathlib.Path(sys.argv[2]))] if len(sys.argv) > 2 else
+         [*wrong_options(), *wrong_recipes(), *wrong_pages(), *wrong_links(ROOT)])
 print("\n".join(found))
 sys.exit(bool(found))

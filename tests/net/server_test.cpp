@@ -156,6 +156,27 @@ TEST(Server, RefusesPagesFromElsewhere) {
   EXPECT_EQ(status(line(named.port(), "GET /", "Host: my.example:8000\r\n")), "HTTP/1.1 200");
 }
 
+TEST(Server, LetsPagesInWhoseOriginsItIsTold) {
+  const Server server({.origins = {"https://kiln.example", "http://127.0.0.1:8000", "http://[::1]"}}, hello());
+  const auto asked_from = [&](std::string_view origin) {
+    return status(line(server.port(), "GET /", text("Host: localhost\r\nOrigin: ", origin, "\r\n")));
+  };
+  for (const char* const origin : {"https://kiln.example", "http://127.0.0.1:8000", "http://[::1]"})
+    EXPECT_EQ(asked_from(origin), "HTTP/1.1 200") << origin;
+  for (const char* const origin :
+       {"http://kiln.example", "https://kiln.example:444", "https://kiln.example.evil.example", "https://evil.example",
+        "http://127.0.0.1:8001", "http://127.0.0.1", "null"})
+    EXPECT_EQ(asked_from(origin), "HTTP/1.1 403") << origin;
+  // The name of the server itself has to be right all the same.
+  EXPECT_EQ(status(line(server.port(), "GET /", "Host: evil.example\r\nOrigin: https://kiln.example\r\n")),
+            "HTTP/1.1 403");
+  for (const char* const wrong :
+       {"", "*", "null", "kiln.example", "https://", "https://kiln.example/", "ftp://kiln.example", "https://*.example",
+        "https://Kiln.example", "http://a.example,http://b.example"})
+    EXPECT_NE(sentence([&] { Server({.origins = {wrong}}, hello()); }).find("is no origin of pages"), std::string::npos)
+        << wrong;
+}
+
 TEST(Server, AsksForItsToken) {
   const Server server({.token = "secret"}, hello());
   const std::string host = "Host: localhost\r\n";

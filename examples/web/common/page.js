@@ -23,15 +23,19 @@ export async function guarded(run) {
 }
 addEventListener('unhandledrejection', event => showError(event.reason));
 
-/** A module of Kiln in a worker that ends with the page, on ?device=... of the address where that is to be had, or the processor. */
-export async function startKiln(name) {
-  const kiln = await Kiln.start({module: new URL(`../modules/${name}.js`, import.meta.url), worker: true});
+const wish = new URLSearchParams(location.search).get('device') ?? 'cpu';
+
+/**
+ * A module of Kiln in a worker that ends with the page, on ?device=... of the address where that is to be had, or the processor.
+ * `webgpu`: one with WebGPU, though the processor computes first.
+ */
+export async function startKiln(name, {webgpu = wish.startsWith('webgpu')} = {}) {
+  const kiln = await Kiln.start({module: new URL(`../modules/${name}.js`, import.meta.url), worker: true, webgpu});
   // A page that is left does no more work. Chromium would keep the page for the way back and freeze its worker before it has ended;
   // a page that hears `unload` is not kept. Where one is kept all the same, it begins anew.
   addEventListener('unload', () => {});
   addEventListener('pagehide', () => kiln.close());
   addEventListener('pageshow', event => { if (event.persisted) location.reload(); });
-  const wish = new URLSearchParams(location.search).get('device') ?? 'cpu';
   try {
     await kiln.useDevice(wish);
   } catch (error) {

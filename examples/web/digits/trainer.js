@@ -13,12 +13,19 @@ const folder = new URL('../data/mnist/', import.meta.url);
 export class Trainer {
   #plot = new Plot(el('curve'));
   #stopped = true;
+  #running = Promise.resolve();
 
   /** `use` gets the network that was trained. */
   constructor(kiln, use) {
     Object.assign(this, {kiln, use});
-    el('train').addEventListener('click', () => guarded(() => this.#train()));
-    el('stop').addEventListener('click', () => { this.#stopped = true; });
+    el('train').addEventListener('click', () => { this.#running = guarded(() => this.#train()); });
+    el('stop').addEventListener('click', () => this.stop());
+  }
+
+  /** Ends a training after the step that runs, with a last test. The promise is fulfilled once it has ended, however it did. */
+  stop() {
+    this.#stopped = true;
+    return this.#running;
   }
 
   /** Looks which data there are. */

@@ -122,7 +122,7 @@ async function readLabels(text) {
 }
 
 async function start() {
-  kiln = await startKiln('kiln');
+  kiln = await startKiln('kiln', {webgpu: true});  // which the page's user may choose at any time
   el('network').disabled = false;
   const asked = new URLSearchParams(location.search);
   if (el('device').textContent !== 'cpu' && asked.get('device') === 'webgpu') el('where').value = 'webgpu';

@@ -1,5 +1,6 @@
 // The devices "cuda", "cuda:1", ...
 #include "kiln/backend/cuda/driver.hpp"
+#include "kiln/backend/gpu/order/own_stream.hpp"
 #include "kiln/backend/gpu/peers.hpp"
 #include "kiln/backend/streams/devices.hpp"
 
@@ -25,6 +26,7 @@ DeviceList& list() {
   register_devices("cuda", 5, [](int index) { return list().device(index); }, [] { return list().count(); });
   register_kind("cuda", [](int index) { return list().kind(index); });
   register_mover(&gpu::start_move);
+  register_streams(&gpu::open_stream);
 }
 
 }  // namespace

@@ -28,33 +28,42 @@ Driver::Driver(const Ref<Stream>& stream)
       worth_{.tf32 = stream->attribute(kComputeCapabilityMajor) >= 8,
              .min_library_channels = 16,
              .min_library_attention = std::int64_t{1} << 28},
-      products_(stream),
-      dnn_(stream),
-      groups_(stream) {}
+      groups_(stream) {
+  prepare(stream);
+}
+
+void Driver::prepare(const Ref<Stream>& stream) {
+  libraries_[static_cast<std::size_t>(stream->number_of_stream())] = std::make_unique<Libraries>(stream);
+}
 
 bool Driver::multiply(const gpu::Product& product) {
-  if (const Products::Plan* const plan = products_.proven(product)) return queue().multiply(plan, product), true;
-  return queue().flush_and([&] { return products_.multiply(product); });
+  Products& products = libraries().products;
+  if (const Products::Plan* const plan = products.proven(product)) return queue().multiply(plan, product), true;
+  return queue().flush_and([&] { return products.multiply(product); });
 }
 
 bool Driver::convolve(const gpu::Convolution& convolution) {
-  const Dnn::Plan* const plan = plan_of(dnn_, convolution);
+  const Dnn::Plan* const plan = plan_of(libraries().dnn, convolution);
   return plan && run(*plan, addresses_of(convolution));
 }
 
 bool Driver::attend(const gpu::Attention& attention) {
+  Dnn& dnn = libraries().dnn;
   const auto made = [&](const gpu::Attention& piece) {
-    const Dnn::Plan* const plan = plan_of(dnn_, piece);
+    const Dnn::Plan* const plan = plan_of(dnn, piece);
     return plan && run(*plan, addresses_of(piece), piece.workspace);
   };
-  return std::ranges::all_of(pieces_of(dnn_, attention), made);
+  return std::ranges::all_of(pieces_of(dnn, attention), made);
 }
 
-std::int64_t Driver::attention_workspace(const gpu::Attention& attention) { return workspace_of(dnn_, attention); }
+std::int64_t Driver::attention_workspace(const gpu::Attention& attention) {
+  return workspace_of(libraries().dnn, attention);
+}
 
 bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byte* workspace) {
   const Address place = address_of(workspace);
-  if (!dnn_.proven(plan)) return queue().flush_and([&] { return dnn_.prove(plan, addresses, place); });
+  Dnn& dnn = libraries().dnn;
+  if (!dnn.proven(plan)) return queue().flush_and([&] { return dnn.prove(plan, addresses, place); });
   std::vector<std::uint64_t> words;
   for (void* const address : addresses) words.push_back(reinterpret_cast<std::uintptr_t>(address));
   words.push_back(place);
@@ -62,29 +71,30 @@ bool Driver::run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byt
   return true;
 }
 
-void Driver::multiply(const void* plan, const gpu::Product& product) {
-  products_.multiply(*static_cast<const Products::Plan*>(plan), product);
+void Driver::multiply(const Stream& stream, const void* plan, const gpu::Product& product) {
+  libraries(stream.number_of_stream()).products.multiply(*static_cast<const Products::Plan*>(plan), product);
 }
 
-void Driver::run(const void* plan, std::span<const std::uint64_t> words) {
+void Driver::run(const Stream& stream, const void* plan, std::span<const std::uint64_t> words) {
   std::vector<void*> addresses;
   for (const std::uint64_t word : words.first(words.size() - 1)) addresses.push_back(reinterpret_cast<void*>(word));
-  dnn_.run(*static_cast<const Dnn::Plan*>(plan), addresses, words.back());
+  libraries(stream.number_of_stream()).dnn.run(*static_cast<const Dnn::Plan*>(plan), addresses, words.back());
 }
 
 // A single rank needs no NCCL.
 bool Driver::can_start_collectives(Communicator& among) { return groups_.joins(among) || among.size() == 1; }
 
 std::uint64_t Driver::start_collective(Communicator& among, const gpu::Collective& collective) {
-  if (groups_.joins(among)) return queue().flush_and([&] { return groups_.start_collective(among, collective); });
-  copy(collective.result, collective.x, static_cast<std::size_t>(collective.count) * size_of(collective.dtype));
+  if (groups_.joins(among)) return queue(0).flush_and([&] { return groups_.start_collective(among, collective); });
+  queue(0).copy(collective.result, collective.x,
+                static_cast<std::size_t>(collective.count) * size_of(collective.dtype));
   return 0;
 }
 
 // The queue is flushed even if the collective has ended by now: then the commands between two waits are always the
 // same, and can become a graph.
 void Driver::wait_for_collective(std::uint64_t collective) {
-  queue().flush_and([&] { groups_.wait_for_collective(collective); });
+  queue(0).flush_and([&] { groups_.wait_for_collective(collective); });
 }
 
 }  // namespace kiln::cuda

@@ -1,4 +1,5 @@
-// An NVIDIA GPU as a Driver: everything but collectives of ranks runs in one stream. Kernels are compiled by NVRTC from
+// An NVIDIA GPU as a Driver: everything but collectives of ranks runs in one stream, or in that of the thread that asks.
+// Kernels are compiled by NVRTC from
 // the text that gpu/kernel/print/print.hpp writes; products use cuBLASLt, convolutions and attention cuDNN.
 #pragma once
 #include "kiln/backend/cuda/dnn.hpp"
@@ -13,7 +14,7 @@ class Driver final : public StreamDriver, public gpu::Library, public gpu::Colle
  public:
   /// Throws DeviceError if the machine has no such device, or no driver.
   explicit Driver(int index);
-  ~Driver() override { queue().forget(); }
+  ~Driver() override { forget(); }
 
   gpu::Library* library() override { return this; }
   Worth worth() const override { return worth_; }
@@ -32,13 +33,22 @@ class Driver final : public StreamDriver, public gpu::Library, public gpu::Colle
  private:
   explicit Driver(const Ref<Stream>& stream);
   bool run(const Dnn::Plan& plan, Dnn::Addresses addresses, const std::byte* workspace = nullptr);
-  void multiply(const void* plan, const gpu::Product& product) override;
-  void run(const void* plan, std::span<const std::uint64_t> words) override;
+  void multiply(const Stream& stream, const void* plan, const gpu::Product& product) override;
+  void run(const Stream& stream, const void* plan, std::span<const std::uint64_t> words) override;
+  void prepare(const Ref<Stream>& stream) override;
+
+  /// Handles, plans and workspaces, which a stream has of its own.
+  struct Libraries {
+    explicit Libraries(const Ref<Stream>& stream) : products(stream), dnn(stream) {}
+    Products products;
+    Dnn dnn;
+  };
+  Libraries& libraries(int stream) { return *libraries_[static_cast<std::size_t>(stream)]; }
+  Libraries& libraries() { return libraries(gpu::stream_of(*this)); }
 
   const Worth worth_;
-  Products products_;
-  Dnn dnn_;
-  NcclGroups groups_;
+  std::array<std::unique_ptr<Libraries>, gpu::kMostStreams> libraries_;  // by stream
+  NcclGroups groups_;                                                    // of the first stream
 };
 
 }  // namespace kiln::cuda

@@ -10,6 +10,7 @@ class Communicator;
 
 namespace kiln::gpu {
 
+/// They are ordered with the work of the device's first stream.
 class Collectives {
  public:
   virtual ~Collectives() = default;

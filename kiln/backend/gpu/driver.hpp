@@ -7,6 +7,7 @@
 #include "kiln/backend/gpu/collectives.hpp"
 #include "kiln/backend/gpu/kernel/kernel.hpp"
 #include "kiln/backend/gpu/library.hpp"
+#include "kiln/backend/gpu/order/streams.hpp"
 #include "kiln/backend/gpu/text_kernel.hpp"
 #include "kiln/backend/memory/block_source.hpp"
 #include "kiln/ops/backend.hpp"
@@ -31,8 +32,9 @@ class Transfer : public RefCounted {
   virtual void notify(Wakeup then) = 0;
 };
 
-/// Work runs in the order in which any thread submits it, and no call waits unless it says so; only collectives of
-/// ranks (collectives()) run alongside it. Addresses are the device's; the host never reads them.
+/// Work runs in the order in which any thread submits it to a stream, and no call waits unless it says so; only
+/// collectives of ranks (collectives()) run alongside it. There is one stream, but where a thread has one of its own
+/// (streams()): then its calls, all but those that say otherwise, are about that one (stream_of()). Addresses are the device's; the host never reads them.
 class Driver : public RefCounted {
  public:
   virtual std::string name() const = 0;  // "cuda", "cuda:1"
@@ -59,6 +61,7 @@ class Driver : public RefCounted {
   virtual void clear(std::byte* start, std::size_t bytes) = 0;  // fills with zero bytes
   /// Starts the work submitted so far, if the driver collects it.
   virtual void flush() {}
+  /// Waits for all streams.
   virtual void synchronize() = 0;
 
   // ---- what only some devices have; null otherwise ----
@@ -66,6 +69,7 @@ class Driver : public RefCounted {
   virtual Collectives* collectives() { return nullptr; }
   virtual TextCompiler* texts() { return nullptr; }
   virtual Peer* peer() { return nullptr; }
+  virtual Streams* streams() { return nullptr; }
 };
 
 }  // namespace kiln::gpu

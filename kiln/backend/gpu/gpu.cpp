@@ -10,6 +10,7 @@
 #include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/family/family.hpp"
 #include "kiln/backend/gpu/kernel/lower/lower.hpp"
+#include "kiln/backend/gpu/order/stream_use.hpp"
 #include "kiln/backend/gpu/results.hpp"
 #include "kiln/backend/gpu/tune/parts.hpp"
 #include "kiln/core/error/error.hpp"
@@ -123,7 +124,7 @@ Gpu::Gpu(Ref<Driver> driver, std::unique_ptr<Choices> choices)
     : pool_(make_ref<Pool>(std::move(driver))),
       choices_(choices ? std::move(choices)
                        : Choices::of(pool_->driver().identity(), [this] { pool_->driver().synchronize(); })),
-      running_collectives_(pool_->driver()) {
+      running_collectives_(pool_->driver(), pool_->order()) {
   if (is_set("KILN_TF32", false)) set_float32_precision(Float32Precision::High);
 }
 
@@ -138,11 +139,35 @@ bool touches_its_operands(const op::Op& op) {
       op, []<class T>(const T&) { return T::kTraits.pattern != Pattern::View && !std::is_same_v<T, op::Batched>; });
 }
 
+/// Is it a collective of ranks? Those are ordered with the first stream.
+bool meets_ranks(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return T::kTraits.may_fail == MayFail::WithRanks; });
+}
+
+/// Results in memory of their own, or in that of an operand which the kernel wrote to.
+void note_results(const op::Op& op, const Call& call) {
+  const bool is_view = !touches_its_operands(op);
+  for (const Value& value : call.out) {
+    const Ref<Storage>& storage = value.node()->storage;
+    const auto shares = [&](const Value& operand) { return operand.node() && operand.node()->storage == storage; };
+    if (storage && !(is_view && std::ranges::any_of(call.in, shares))) note_written(*storage);
+  }
+}
+
 }  // namespace
 
 void Gpu::run(const op::Op& op, Call call) {
+  StreamOrder& order = pool_->order();
+  if (order.current() != 0 && meets_ranks(op)) {
+    const OnStream first(driver(), 0);
+    return run(op, call);
+  }
   if (touches_its_operands(op)) running_collectives_.wait_for_collective(call.in);
+  const StreamUse use(call.in);
+  std::optional<StreamAlone> alone;
+  if (order.opened() > 1 && std::holds_alternative<op::Custom>(op.is)) alone.emplace(order);
   run_kernel(op, call);
+  if (order.any()) note_results(op, call);
   const std::vector<Ref<DataCheck>> checks = doubts(call.in);
   if (checks.empty()) return;
   for (Value& value : call.out) {
@@ -230,6 +255,7 @@ Ref<Node> Gpu::upload(TensorData data, const Device& device) {
   Value value(make_ref<Node>(Desc{data.shape(), data.dtype()}, device));
   const Array array = allocate(value, MemoryUse::Upload);
   driver().upload(array.data, std::as_const(data).bytes());
+  note_written(*value.node()->storage);
   return value.node();
 }
 
@@ -237,6 +263,7 @@ TensorData Gpu::download(const Value& value) { return std::move(start_read({&val
 
 Ref<PendingRead> Gpu::start_read(Inputs values) {
   running_collectives_.wait_for_collective(values);
+  const StreamUse use(values);
   std::vector<Read::GraphPart> parts;
   for (const Value& value : values) {
     Value held;
@@ -249,7 +276,9 @@ Ref<PendingRead> Gpu::start_read(Inputs values) {
 }
 
 void Gpu::sync() {
-  flush();
+  driver().flush();
+  lent_.free_copied();
+  start_checks(true);
   running_collectives_.await_all();
   driver().synchronize();
   settle_checks(true);
@@ -261,7 +290,7 @@ void Gpu::sync() {
 void Gpu::release_memory() {
   running_collectives_.await_all();
   lent_.await_all();
-  pool_->blocks().release_unused();
+  pool_->release_unused();
 }
 
 Array Gpu::allocate(Value& result, MemoryUse use) { return allocate(result, contiguous_strides(result.shape()), use); }
@@ -276,8 +305,10 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
       node.storage = make_ref<Memory>(pool_, bytes, purpose);
       break;
     } catch (const MemoryError&) {
-      // Otherwise the memory of the collectives, or what others copied, is free now, unless another thread takes it.
-      if (!running_collectives_.await_all() && !lent_.await_all()) throw;
+      // Otherwise the memory of the collectives, or what others copied or do not use, is free now, unless another thread
+      // takes it.
+      if (!running_collectives_.await_all() && !lent_.await_all() && !pool_->release_others(pool_->order().current()))
+        throw;
     }
   }
   node.strides = strides;
@@ -287,6 +318,9 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
 
 bool Gpu::take_memory(Value& result, const Dims& strides, const Call& call, std::size_t i) {
   if (!strided::may_reuse(result, strides, call, i)) return false;
+  auto& memory = static_cast<Memory&>(*call.in[i].node()->storage);
+  if (memory.stream() != pool_->order().current()) return false;
+  memory.await_uses();
   strided::alias(result, call.in[i], strides, 0);
   if (running && &running->gpu == this) running->replaces = true;
   return true;
@@ -307,6 +341,20 @@ Array Gpu::read_aligned(const Value& value, Value& held) {
   if (is_aligned(array)) return array;
   held = copied(array);
   return read(held);
+}
+
+Ref<Storage> Gpu::upload_table(DType dtype, std::span<const std::byte> bytes) {
+  const Value value = scratch({Shape{static_cast<std::int64_t>(bytes.size() / size_of(dtype))}, dtype});
+  driver().upload(read(value).data, bytes);
+  note_written(*value.node()->storage);
+  return value.node()->storage;
+}
+
+// A table stays as long as the device: nobody needs to know who has used it.
+const std::byte* Gpu::table(const Storage& storage) {
+  const auto& memory = static_cast<const Memory&>(storage);
+  pool_->order().wait(pool_->order().current(), memory.stream(), memory.written());
+  return memory.bytes();
 }
 
 Value Gpu::copied(const Array& array) {
@@ -414,21 +462,29 @@ void Gpu::check(const Value& cell, Call call, std::function<std::exception_ptr(s
   checks_.push_back(check);
 }
 
-// Cells are read back once all kernels have been submitted, because a read interrupts them.
 void Gpu::flush() {
   driver().flush();
   lent_.free_copied();
-  {
-    const std::lock_guard settling(settling_);
-    std::vector<Ref<DataCheck>> checks;
-    {
-      const std::unique_lock lock(mutex_);
-      checks.swap(checks_);
-    }
-    pending_checks_.insert(pending_checks_.end(), checks.begin(), checks.end());
-    for (const Ref<DataCheck>& check : checks) check->start();
-  }
+  start_checks(false);
   settle_checks(false);
+}
+
+/// Reads cells back, once all kernels have been submitted, because a read interrupts them. `all`: also those of streams
+/// that other threads have, for which this one's would have to wait.
+void Gpu::start_checks(bool all) {
+  StreamOrder& order = pool_->order();
+  const std::lock_guard settling(settling_);
+  std::vector<Ref<DataCheck>> checks;
+  {
+    const std::unique_lock lock(mutex_);
+    const auto are_others = std::stable_partition(checks_.begin(), checks_.end(), [&](const Ref<DataCheck>& check) {
+      return all || check->stream() == order.current() || !order.is_open(check->stream());
+    });
+    checks.assign(std::move_iterator(checks_.begin()), std::move_iterator(are_others));
+    checks_.erase(checks_.begin(), are_others);
+  }
+  pending_checks_.insert(pending_checks_.end(), checks.begin(), checks.end());
+  for (const Ref<DataCheck>& check : checks) check->start();
 }
 
 /// Collects failures for sync(), which reports them even if no value that depends on them is left. `all`: waits.

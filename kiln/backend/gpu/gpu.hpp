@@ -57,9 +57,9 @@ class Gpu final : public LeafBackend {
   void flush() override;
   /// Throws the data errors that kernels found in this thread's operations and that have not been reported.
   void sync() override;
-  MemoryStatistics memory() const override { return pool_->blocks().statistics(); }
-  void set_memory_limit(std::int64_t bytes) override { pool_->blocks().set_limit(static_cast<std::size_t>(bytes)); }
-  void reset_memory_peak() override { pool_->blocks().reset_peak(); }
+  MemoryStatistics memory() const override { return pool_->statistics(); }
+  void set_memory_limit(std::int64_t bytes) override { pool_->set_limit(static_cast<std::size_t>(bytes)); }
+  void reset_memory_peak() override { pool_->reset_peak(); }
   void release_memory() override;
   FusionTraits fusion_traits() const override;
 
@@ -122,6 +122,12 @@ class Gpu final : public LeafBackend {
   /// The collectives of ranks that run alongside the device's other work. run() waits for those that an op's operands
   /// depend on, except for views and for op::Batched, each part of which waits for its own.
   RunningCollectives& running_collectives() { return running_collectives_; }
+  /// Where operands, results and temporaries are.
+  const Ref<Pool>& pool() const { return pool_; }
+  /// Uploads what later operations read, too, on any stream, and returns its memory, which does not keep the device
+  /// alive. They pass it to table() before they launch what reads it.
+  Ref<Storage> upload_table(DType dtype, std::span<const std::byte> bytes);
+  const std::byte* table(const Storage& storage);
   /// Memory that other devices are copying from here.
   Lent& lent() { return lent_; }
 
@@ -152,6 +158,7 @@ class Gpu final : public LeafBackend {
   const void* find_cached(const Signature& signature) const;
   const void* keep_cached(const Signature& signature, std::shared_ptr<const void> value);
   std::vector<Ref<DataCheck>> doubts(Inputs operands) const;
+  void start_checks(bool all);
   void settle_checks(bool all);
 
   const Ref<Pool> pool_;

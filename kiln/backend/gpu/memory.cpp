@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kiln/backend/gpu/order/stream_use.hpp"
 #include "kiln/backend/memory/environment_limit.hpp"
 #include "kiln/core/error/error.hpp"
 
@@ -16,8 +17,91 @@ std::size_t limit_of(const Driver& driver) {
 
 }  // namespace
 
+std::byte* SharedLimit::map(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > limit_ || held_ > limit_ - bytes) return nullptr;
+  std::byte* const start = source_.map(bytes);
+  if (start) held_ += bytes;
+  return start;
+}
+
+bool SharedLimit::unmap(std::byte* start, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!source_.unmap(start, bytes)) return false;
+  held_ -= bytes;
+  return true;
+}
+
+void SharedLimit::set_limit(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
+}
+
 Pool::Pool(Ref<Driver> driver)
-    : driver_(std::move(driver)), blocks_(limit_of(*driver_), driver_->memory(), MemoryPool::Order::LowestFirst) {}
+    : driver_(std::move(driver)),
+      order_(*driver_),
+      memory_(driver_->memory(), limit_of(*driver_)),
+      blocks_(limit_of(*driver_), memory_, MemoryPool::Order::LowestFirst),
+      limit_(limit_of(*driver_)) {}
+
+MemoryPool& Pool::blocks(int stream) {
+  if (stream == 0) return blocks_;
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<MemoryPool>& own = others_[static_cast<std::size_t>(stream)];
+  if (!own) own = std::make_unique<MemoryPool>(limit_, memory_, MemoryPool::Order::LowestFirst);
+  return *own;
+}
+
+void Pool::for_each(FunctionRef<void(MemoryPool&, int)> f) {
+  const std::lock_guard lock(mutex_);
+  f(blocks_, 0);
+  for (std::size_t i = 1; i < others_.size(); ++i)
+    if (others_[i]) f(*others_[i], static_cast<int>(i));
+}
+
+MemoryStatistics Pool::statistics() {
+  MemoryStatistics all;
+  for_each([&](MemoryPool& pool, int) {
+    const MemoryStatistics own = pool.statistics();
+    for (const auto number :
+         {&MemoryStatistics::in_use, &MemoryStatistics::reserved, &MemoryStatistics::peak, &MemoryStatistics::uploads,
+          &MemoryStatistics::results, &MemoryStatistics::scratch, &MemoryStatistics::packed,
+          &MemoryStatistics::requests, &MemoryStatistics::system_requests})
+      all.*number += own.*number;
+    all.limit = own.limit;
+  });
+  return all;
+}
+
+void Pool::set_limit(std::size_t bytes) {
+  memory_.set_limit(bytes);
+  std::int64_t held = 0;
+  for_each([&](MemoryPool& pool, int) {
+    limit_ = bytes;
+    pool.set_limit(bytes);
+    held += pool.statistics().reserved;
+  });
+  if (held > static_cast<std::int64_t>(bytes)) release_unused();
+}
+
+void Pool::reset_peak() {
+  for_each([](MemoryPool& pool, int) { pool.reset_peak(); });
+}
+
+void Pool::release_unused() {
+  for_each([](MemoryPool& pool, int) { pool.release_unused(); });
+}
+
+bool Pool::release_others(int stream) {
+  bool released = false;
+  for_each([&](MemoryPool& pool, int number) {
+    if (number == stream) return;
+    const std::int64_t before = pool.statistics().reserved;
+    pool.release_unused();
+    released |= pool.statistics().reserved < before;
+  });
+  return released;
+}
 
 std::size_t Pool::size_of_block(std::size_t bytes) const {
   const Capabilities& has = driver_->capabilities();
@@ -30,7 +114,10 @@ std::size_t Pool::size_of_block(std::size_t bytes) const {
 
 DataCheck::DataCheck(Value cell, std::function<std::exception_ptr(std::int64_t)> tell,
                      std::vector<Ref<DataCheck>> before)
-    : tell_(std::move(tell)), before_(std::move(before)), cell_(std::move(cell)) {}
+    : stream_(static_cast<const Memory&>(*cell.node()->storage).stream()),
+      tell_(std::move(tell)),
+      before_(std::move(before)),
+      cell_(std::move(cell)) {}
 
 void DataCheck::start() {
   const std::lock_guard lock(mutex_);
@@ -41,7 +128,9 @@ void DataCheck::start_locked() {
   if (cell_.empty()) return;
   const Array array = read(cell_);
   narrow_ = array.dtype == DType::U32;
-  transfer_ = static_cast<Memory&>(*cell_.node()->storage).pool().driver().download(array.data, size_of(array.dtype));
+  auto& memory = static_cast<Memory&>(*cell_.node()->storage);
+  const StreamUse use(memory);
+  transfer_ = memory.pool().driver().download(array.data, size_of(array.dtype));
   cell_ = {};
 }
 
@@ -70,7 +159,12 @@ Ref<Failure> DataCheck::failure() {
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
-    : Block(pool->blocks().acquire(pool->size_of_block(bytes), purpose), bytes, purpose.use), pool_(std::move(pool)) {
+    : Memory(std::move(pool), pool->order().current(), bytes, purpose) {}
+
+Memory::Memory(Ref<Pool>&& pool, int stream, std::size_t bytes, const Purpose& purpose)
+    : Block(pool->blocks(stream).acquire(pool->size_of_block(bytes), purpose), bytes, purpose.use),
+      pool_(std::move(pool)),
+      stream_(stream) {
   if (bytes_) {
     pool_->driver().acquired(bytes_, size_);
     return;
@@ -78,12 +172,40 @@ Memory::Memory(Ref<Pool> pool, std::size_t bytes, const Purpose& purpose)
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
   fail<MemoryError>(pool_->driver().name(), ": ", what, " needs ", bytes, " bytes (",
                     text_of_bytes(static_cast<std::int64_t>(bytes)), "), for which there is no room; ",
-                    pool_->blocks().report());
+                    pool_->blocks(stream).report());
 }
 
+// Where the stream cannot wait, its device does nothing more, and the block stays as it is.
 Memory::~Memory() {
   pool_->driver().released(bytes_, size_);
-  pool_->blocks().release(bytes_, pool_->size_of_block(size_), use_);
+  if (!uses_.empty() && attempt([&] { await_uses(); })) return;
+  pool_->blocks(stream_).release(bytes_, pool_->size_of_block(size_), use_);
+}
+
+void Memory::begin_use(int stream) {
+  const std::lock_guard lock(using_);
+  for (StreamCount& use : uses_)
+    if (use.stream == stream) {
+      use.count = StreamOrder::kAll;
+      return;
+    }
+  uses_.push_back({stream, StreamOrder::kAll});
+}
+
+// Another thread of the same stream may have ended a later use before.
+void Memory::end_use(int stream, std::uint64_t count) noexcept {
+  const std::lock_guard lock(using_);
+  for (StreamCount& use : uses_)
+    if (use.stream == stream && (use.count == StreamOrder::kAll || use.count < count)) use.count = count;
+}
+
+void Memory::await_uses() {
+  std::vector<StreamCount> uses;
+  {
+    const std::lock_guard lock(using_);
+    uses.swap(uses_);
+  }
+  for (const StreamCount& use : uses) pool_->order().wait(stream_, use.stream, use.count);
 }
 
 bool Memory::ready() const {

@@ -4,11 +4,16 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "kiln/backend/gpu/driver.hpp"
+#include "kiln/backend/gpu/order/stream_order.hpp"
 #include "kiln/backend/memory/memory_pool.hpp"
 #include "kiln/backend/strided/array.hpp"
+#include "kiln/core/function_ref.hpp"
+#include "kiln/core/threads/brief_mutex.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/ops/scope/requester.hpp"
 
@@ -17,20 +22,53 @@ namespace kiln::gpu {
 using strided::Array;
 using strided::read;
 
-/// The device's memory pool, and the driver that its blocks come from; lives as long as any of its blocks. A released
-/// block may be handed out at once: the device works in order, so its new owner writes to it after the old one has read
-/// it.
+/// The memory of a driver, as far as all pools together may hold it.
+class SharedLimit final : public BlockSource {
+ public:
+  SharedLimit(BlockSource& source, std::size_t limit) : source_(source), limit_(limit) {}
+  std::byte* map(std::size_t bytes) override;
+  bool unmap(std::byte* start, std::size_t bytes) override;
+  bool returns_parts() const override { return source_.returns_parts(); }
+  void set_limit(std::size_t bytes);
+
+ private:
+  BlockSource& source_;
+  std::mutex mutex_;
+  std::size_t limit_, held_ = 0;
+};
+
+/// The device's memory pools, one for each of its streams, and the driver that their blocks come from; lives as long as
+/// any of its blocks. A released block may be handed out at once: a stream works in order, so its new owner writes to it
+/// after the old one has read it; and the stream waits for others that have read it (Memory::await_uses).
 class Pool : public RefCounted {
  public:
   explicit Pool(Ref<Driver> driver);
   Driver& driver() const { return *driver_; }
-  MemoryPool& blocks() { return blocks_; }
+  StreamOrder& order() { return order_; }
+  /// The blocks of a stream that was opened.
+  MemoryPool& blocks(int stream);
   /// The bytes of the block that holds so many: where a device binds no memory twice, blocks begin where it can bind.
   std::size_t size_of_block(std::size_t bytes) const;
 
+  /// Those of all streams.
+  MemoryStatistics statistics();
+  void set_limit(std::size_t bytes);
+  void reset_peak();
+  void release_unused();
+  /// Gives unused memory of other streams back to the device; false where there was none.
+  bool release_others(int stream);
+
  private:
+  /// Calls f(pool, stream) for each pool; nobody adds one meanwhile.
+  void for_each(FunctionRef<void(MemoryPool&, int)> f);
+
   const Ref<Driver> driver_;
-  MemoryPool blocks_;
+  StreamOrder order_;
+  SharedLimit memory_;
+  MemoryPool blocks_;  // of the first stream
+  std::mutex mutex_;
+  std::size_t limit_;
+  std::array<std::unique_ptr<MemoryPool>, kMostStreams> others_;  // by stream; null until it needs memory
 };
 
 /// DataCheck: whether the data given to an operation are valid. Where they are not, its kernel stores a number other
@@ -50,10 +88,13 @@ class DataCheck : public RefCounted {
   /// Waits for the result; null where the data were valid.
   Ref<Failure> failure();
   const Ref<Requester>& requester() const { return requester_; }
+  /// The stream that writes the cell.
+  int stream() const { return stream_; }
 
  private:
   void start_locked();
 
+  const int stream_;
   const Ref<Requester> requester_ = Requester::current();
   std::mutex mutex_;
   std::function<std::exception_ptr(std::int64_t)> tell_;  // released, with its captures, once the result is known
@@ -87,8 +128,29 @@ class Memory final : public strided::Block {
   void filled_by(std::uint64_t collective) { collective_ = collective; }
   std::uint64_t collective() const { return collective_; }
 
+  /// The stream that alone writes to this memory: that of the thread that allocated it.
+  int stream() const { return stream_; }
+  /// What that stream had counted (StreamOrder) once it was given the last write; all, as long as nobody has said it.
+  std::uint64_t written() const { return written_.load(std::memory_order_acquire); }
+  void write(std::uint64_t count) { written_.store(count, std::memory_order_release); }
+  /// Another stream is going to read it, and has been given all that does. Only the first may throw.
+  void begin_use(int stream);
+  void end_use(int stream, std::uint64_t count) noexcept;
+  /// Work submitted to its stream from here on runs after what other streams read from it.
+  void await_uses();
+
  private:
+  struct StreamCount {
+    int stream;
+    std::uint64_t count;
+  };
+  Memory(Ref<Pool>&& pool, int stream, std::size_t bytes, const Purpose& purpose);
+
   const Ref<Pool> pool_;
+  const int stream_;
+  std::atomic<std::uint64_t> written_{StreamOrder::kAll};
+  BriefMutex using_;
+  std::vector<StreamCount> uses_;  // by other streams, one for each; under the lock
   std::vector<Ref<DataCheck>> checks_;
   std::uint64_t collective_ = 0;
   std::mutex mutex_;

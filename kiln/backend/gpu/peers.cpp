@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/backend/gpu/order/stream_use.hpp"
 #include "kiln/ops/backend.hpp"
 #include "kiln/ops/read.hpp"
 
@@ -55,6 +56,7 @@ class PeerMove final : public PendingMove {
     const std::size_t bytes = static_cast<std::size_t>(array.numel()) * size_of(array.dtype);
     Peer& peer = *there.driver().peer();
     peer.copy_from(from.driver(), *computed_, array.data, read(held_).data, bytes);
+    note_written(*result.node()->storage);
     from.lent().add(held_.node()->storage, peer.mark());
     // The value is right if the data were from which it was computed.
     std::vector<Ref<DataCheck>> checks = static_cast<const Memory&>(*source_.node()->storage).checks();
@@ -81,6 +83,7 @@ Ref<PendingMove> start_move(const Value& value, const Device& to) {
   run_pending({&value, 1});
   throw_if_failed(value);
   from->running_collectives().wait_for_collective({&value, 1});
+  const StreamUse use({&value, 1});
   Value held;
   (void)from->read_contiguous(value, held);
   return make_ref<PeerMove>(value.detach(), held.empty() ? value.detach() : held, own->mark(), to);

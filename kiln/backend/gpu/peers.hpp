@@ -8,7 +8,7 @@
 
 namespace kiln::gpu {
 
-/// A point in a device's work: all that was submitted before.
+/// A point in a device's work: all that was submitted before to the stream of the thread that made the mark.
 class Mark : public RefCounted {
  public:
   /// Whether the device is past it, or has failed.

@@ -15,6 +15,12 @@ std::uint64_t last_of(Inputs values) {
   return last;
 }
 
+/// The first stream has waited for the ranks: whoever waits for what it is given by now waits for them.
+void note_use_of_first(Storage& storage) {
+  auto& memory = static_cast<Memory&>(storage);
+  if (memory.stream() != 0) memory.end_use(0, memory.pool().order().count(0));
+}
+
 }  // namespace
 
 void RunningCollectives::begin(Communicator& among, const Collective& collective, const Value& x, const Value& result) {
@@ -32,8 +38,12 @@ void RunningCollectives::begin(Communicator& among, const Collective& collective
   if (too_many) wait_for_collective(too_many);
 }
 
+// It is the first stream that waits for the ranks, and this thread's for the first.
 void RunningCollectives::wait_for_collective(Inputs values) {
-  if (const std::uint64_t last = last_of(values)) wait_for_collective(last);
+  const std::uint64_t last = last_of(values);
+  if (last == 0) return;
+  wait_for_collective(last);
+  if (order_.current() != 0) order_.wait(order_.current(), 0, StreamOrder::kAll);
 }
 
 std::uint64_t RunningCollectives::awaited_by(Inputs values) const {
@@ -48,8 +58,11 @@ void RunningCollectives::wait_for_collective(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   if (under_way_.empty() || under_way_.front().number > number) return;
   driver_.collectives()->wait_for_collective(number);
-  for (; !under_way_.empty() && under_way_.front().number <= number; under_way_.pop_front())
+  for (; !under_way_.empty() && under_way_.front().number <= number; under_way_.pop_front()) {
+    note_use_of_first(*under_way_.front().x);
+    note_use_of_first(*under_way_.front().result);
     ended.push_back(std::move(under_way_.front()));
+  }
 }
 
 bool RunningCollectives::await_all() {

@@ -12,12 +12,12 @@ namespace kiln::gpu {
 /// Thread-safe.
 class RunningCollectives {
  public:
-  /// The driver must outlive this.
-  explicit RunningCollectives(Driver& driver) : driver_(driver) {}
+  /// Both must outlive this.
+  RunningCollectives(Driver& driver, StreamOrder& order) : driver_(driver), order_(order) {}
   /// Starts a collective from x to `result`, and keeps the memory of both alive until the device waits for it. When too
   /// many are running, the device waits for the first.
   void begin(Communicator& among, const Collective& collective, const Value& x, const Value& result);
-  /// Work submitted from here on runs after the collectives that fill these values.
+  /// Work submitted from here on, by this thread, runs after the collectives that fill these values.
   void wait_for_collective(Inputs values);
   /// The last collective that fills memory of these values and that the device does not wait for yet; 0 if there is
   /// none.
@@ -33,6 +33,7 @@ class RunningCollectives {
   void wait_for_collective(std::uint64_t number);
 
   Driver& driver_;
+  StreamOrder& order_;
   mutable std::mutex mutex_;
   std::deque<UnderWay> under_way_;  // collectives that the device does not wait for yet, in their order
 };

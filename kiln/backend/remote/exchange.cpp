@@ -19,6 +19,13 @@ std::chrono::steady_clock::duration seconds(double count) {
 
 }  // namespace
 
+std::string proof_of(const Ticket& ticket, std::string_view role, std::string_view giver_nonce,
+                     std::string_view receiver_nonce) {
+  const std::string said = text(role, '\n', ticket.id, '\n', giver_nonce, '\n', receiver_nonce);
+  const net::Digest digest = net::hmac_sha256(std::as_bytes(std::span(ticket.key)), std::as_bytes(std::span(said)));
+  return net::base64(digest);
+}
+
 /// While this object lives, the connection is closed where goes_on() is not called for long, and with the exchange.
 class Exchange::Watched {
  public:

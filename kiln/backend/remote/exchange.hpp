@@ -27,6 +27,11 @@
 
 namespace kiln::remote {
 
+/// Returns the proof that one knows the ticket's key: HMAC-SHA256 of the role and both nonces. Throws IoError in a
+/// build without OpenSSL.
+std::string proof_of(const Ticket& ticket, std::string_view role, std::string_view giver_nonce,
+                     std::string_view receiver_nonce);
+
 class Exchange {
  public:
   /// Connects with another server; an empty function where values must not go to others.

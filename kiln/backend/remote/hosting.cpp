@@ -43,7 +43,7 @@ class WebHosting final : public Hosting {
   static net::ServerOptions server_options(const HostOptions& options) {
     require<ArgumentError>(options.certificate.empty() == options.key.empty(),
                            "host: TLS takes a certificate and its key, got one of them");
-    net::ServerOptions server{.address = {options.address, options.port}};
+    net::ServerOptions server{.address = {options.address, options.port}, .origins = options.origins};
     if (!options.certificate.empty()) {
       server.tls.emplace();
       server.tls->certificate = options.certificate;

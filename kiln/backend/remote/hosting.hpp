@@ -23,6 +23,8 @@ struct HostOptions {
   remote::SessionLimits limits{};  // of each session
   /// This says whether clients may send tensors from here to other servers. It lets them make this machine connect to others.
   bool sends_to_servers = false;
+  /// Pages of these servers may use the devices, too, as net::ServerOptions::origins has them. Without them, no page may.
+  std::vector<std::string> origins = {};
 };
 
 /// Hosting is a server that runs until it is destroyed. "/" is a page of its sessions, "/metrics" the same for

@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "kiln/backend/remote/packing.hpp"
-#include "kiln/net/socket.hpp"
+#include "kiln/net/options.hpp"
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {

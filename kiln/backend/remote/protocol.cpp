@@ -30,13 +30,6 @@ Refusal told(const std::exception_ptr& error) {
   }
 }
 
-std::string proof_of(const Ticket& ticket, std::string_view role, std::string_view giver_nonce,
-                     std::string_view receiver_nonce) {
-  const std::string said = text(role, '\n', ticket.id, '\n', giver_nonce, '\n', receiver_nonce);
-  const net::Digest digest = net::hmac_sha256(std::as_bytes(std::span(ticket.key)), std::as_bytes(std::span(said)));
-  return net::base64(digest);
-}
-
 std::vector<KnownOp> own_ops() {
   std::vector<KnownOp> all;
   for (const wire::OpFingerprint& op : wire::op_fingerprints()) all.push_back({std::string(op.name), op.fingerprint});

@@ -93,11 +93,6 @@ struct Ticket {
 struct Offer {
   std::string nonce, proof;
 };
-/// Returns the proof that one knows the ticket's key: HMAC-SHA256 of the role and both nonces. Throws IoError in a
-/// build without OpenSSL.
-std::string proof_of(const Ticket& ticket, std::string_view role, std::string_view giver_nonce,
-                     std::string_view receiver_nonce);
-
 /// KnownOp is a user-defined operation that a server knows.
 struct KnownOp {
   std::string name;

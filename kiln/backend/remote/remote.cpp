@@ -111,6 +111,7 @@ void Remote::write_freed() {
     link_->forget_failure(value);  // it may have come since the value was dropped
     begin(out_, Entry::Free);
     out_.whole(next_ - value);
+    if (out_.size() >= kFrame) send_entries();  // a program may drop millions at once, which no message could hold
   }
   freeing_now_.clear();
 }

@@ -14,12 +14,14 @@ class Driver final : public StreamDriver, public gpu::Library {
   gpu::Library* library() override { return this; }
   gpu::Language language() const override { return gpu::Language::Hip; }
   bool multiply(const gpu::Product& product) override;
+  /// None but the first: nobody has tried others, and rocBLAS has a handle for one.
+  gpu::Streams* streams() override { return nullptr; }
 
  private:
   explicit Driver(const Ref<Stream>& stream);
   // Nothing of a library is queued.
-  void multiply(const void*, const gpu::Product&) override {}
-  void run(const void*, std::span<const std::uint64_t>) override {}
+  void multiply(const Stream&, const void*, const gpu::Product&) override {}
+  void run(const Stream&, const void*, std::span<const std::uint64_t>) override {}
 
   Products products_;
 };

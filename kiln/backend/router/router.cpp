@@ -132,7 +132,7 @@ void Router::run_or_wait(const op::Op& op, int part, const Call& call) {
     for (const Value& value : call.out) task.out.push_back(kept(value));
     for (const FailsWith* scope = FailsWith::innermost(); scope; scope = scope->outer())
       for (const Value& cause : scope->causes()) task.causes.push_back(kept(cause));
-    tasks_.push_back(std::move(task));
+    tasks_.push_back(std::make_shared<Task>(std::move(task)));
   }
   if (tasks_begun_ > kMostTasks) await_tasks(tasks_begun_ - kMostTasks);
 }
@@ -170,9 +170,14 @@ void Router::start(const op::Op& op, int part, const Operands& operands, std::sp
   } else if (!lost) {
     backend(part).run(op, {operands.values, there});
   }
-  for (const Value& value : out) {
-    if (lost) routed(value).lose(lost);
-    else routed(value).stage = Stage::There;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Routed& x = routed(out[i]);
+    if (lost) {
+      x.lose(lost);
+    } else {
+      x.value = std::move(there[i]);  // a kernel of the user's may have put another value in its place
+      x.stage = Stage::There;
+    }
   }
 }
 
@@ -222,16 +227,27 @@ void Router::take_arrivals(bool wait) {
   const auto is_there = [](const Ref<Moving>& each) { return each->ended_by_now(); };
   if (std::erase_if(arrivals_, is_there) == 0) return;
   on_their_way_ = arrivals_.size();
+  run_tasks();
+}
+
+/// Runs the tasks that have their operands. One that does not stays in the list meanwhile, where a kernel of the user's that
+/// needs its result finds it.
+void Router::run_tasks() {
   std::uint64_t seen = 0;
   do {
     seen = ++looked_;  // a kernel of the user's may come here again, and take what these tasks wait for
-    std::vector<Task> waiting;
-    for (Task& task : std::exchange(tasks_, {})) {
-      const Operands operands = bring(task.part, task.in, task.op);
-      if (operands.wait) waiting.push_back(std::move(task));
-      else run_task(task, operands);
+    for (auto each = tasks_.begin(); each != tasks_.end();) {
+      const std::shared_ptr<Task> task = *each;
+      const Operands operands = bring(task->part, task->in, task->op);
+      if (looked_ != seen) break;
+      if (operands.wait) {
+        ++each;
+        continue;
+      }
+      each = tasks_.erase(each);
+      run_task(*task, operands);
+      if (looked_ != seen) break;
     }
-    tasks_.insert(tasks_.begin(), std::move_iterator(waiting.begin()), std::move_iterator(waiting.end()));
   } while (looked_ != seen);
 }
 
@@ -240,12 +256,17 @@ void Router::await(FunctionRef<bool()> is_so) {
   for (;; take_arrivals(true)) {
     const Lock lock(mutex_);
     if (is_so()) return;
-    KILN_CHECK(!arrivals_.empty());
+    if (arrivals_.empty()) run_tasks();  // a kernel of the user's waits, and runs before them
+    if (is_so()) return;
+    require<DeviceError>(
+        !arrivals_.empty(), name(),
+        ": a kernel of the program's waits for a value that is only computed after it: let it read its "
+        "operands alone");
   }
 }
 
 void Router::await_tasks(std::uint64_t count) {
-  await([&] { return tasks_.empty() || tasks_[0].number > count; });
+  await([&] { return tasks_.empty() || tasks_.front()->number > count; });
 }
 
 }  // namespace kiln

@@ -1,5 +1,6 @@
 // The backend behind Device::router().
 #pragma once
+#include <list>
 #include <mutex>
 #include <typeinfo>
 
@@ -92,6 +93,7 @@ class Router final : public LeafBackend {
   Value kept(const Value& value) const;
   void remember_view(const op::Op& op, Call call);
   void take_arrivals(bool wait);
+  void run_tasks();
   void await(FunctionRef<bool()> is_so);
   // Its operands there (moves.cpp).
   static bool are_there(int part, Inputs in, Operands& operands);
@@ -113,8 +115,8 @@ class Router final : public LeafBackend {
   // Guards the members below, and what Routed says. A kernel of the user's own, which runs under it, may call functions.
   std::recursive_mutex mutex_;
   std::vector<Ref<Moving>> arrivals_;
-  std::vector<Task> tasks_;   // in the order in which the program asked for them
-  std::uint64_t looked_ = 0;  // how often all of them were looked at
+  std::list<std::shared_ptr<Task>> tasks_;  // in the order in which the program asked for them
+  std::uint64_t looked_ = 0;                // how often all of them were looked at
 };
 
 }  // namespace kiln

@@ -1,7 +1,9 @@
 #include "kiln/backend/streams/driver.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <vector>
 
 namespace kiln::streams {
 namespace {
@@ -16,10 +18,9 @@ StreamDriver::StreamDriver(Ref<Stream> stream, const gpu::Capabilities& capabili
       capabilities_(capabilities),
       target_(target),
       compiler_(std::move(compiler)),
-      memory_(stream_, [this](FunctionRef<void()> f) { queue_.flush_and(f); }),
-      uploads_(stream_),
-      downloads_(make_ref<Downloads>(stream_)),
-      queue_(stream_, *this) {}
+      memory_(stream_, [this](FunctionRef<void()> f) { return when_done(f); }) {
+  work_[0] = std::make_unique<Work>(stream_, static_cast<LibraryCalls&>(*this));
+}
 
 Ref<gpu::Code> StreamDriver::compile(const gpu::Kernel& kernel) {
   const gpu::KernelText text = gpu::print(kernel, target_);
@@ -60,23 +61,25 @@ void StreamDriver::launch(const gpu::Code& code, std::int64_t blocks, std::span<
                        " cannot have ", blocks, " blocks that wait for each other, at most ", capabilities_.together);
   require<DeviceError>(arguments.size() == program.words.back(), name(), ": kernel ", program.name, " takes ",
                        program.words.back(), " arguments, got ", arguments.size());
-  queue_.launch(Ref<const Program>(&program), blocks, arguments);
+  queue().launch(Ref<const Program>(&program), blocks, arguments);
 }
 
 void StreamDriver::upload(std::byte* to, std::span<const std::byte> from) {
-  queue_.flush_and([&] { uploads_.upload(to, from); });
+  Work& own = work();
+  own.queue.flush_and([&] { own.uploads.upload(to, from); });
 }
 
 Ref<gpu::Transfer> StreamDriver::download(const std::byte* from, std::size_t bytes) {
-  return queue_.flush_and([&] { return downloads_->start(from, bytes); });
+  Work& own = work();
+  return own.queue.flush_and([&] { return own.downloads->start(from, bytes); });
 }
 
 void StreamDriver::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes) queue_.copy(to, from, bytes);
+  if (bytes) queue().copy(to, from, bytes);
 }
 
 void StreamDriver::clear(std::byte* start, std::size_t bytes) {
-  if (bytes) queue_.clear(start, bytes);
+  if (bytes) queue().clear(start, bytes);
 }
 
 // ---- copies between devices ----------------------------------------------------------------------------------------
@@ -93,8 +96,9 @@ struct StreamMark final : gpu::Mark {
 }  // namespace
 
 Ref<gpu::Mark> StreamDriver::mark() {
-  const auto mark = make_ref<StreamMark>(stream_);
-  queue_.flush_and([&] { mark->event.record(); });
+  Work& own = work();
+  const auto mark = make_ref<StreamMark>(own.stream);
+  own.queue.flush_and([&] { mark->event.record(); });
   return mark;
 }
 
@@ -115,23 +119,62 @@ bool StreamDriver::can_copy_from(gpu::Driver& other) {
 void StreamDriver::copy_from(gpu::Driver& other, const gpu::Mark& ready, std::byte* to, const std::byte* from,
                              std::size_t bytes) {
   const Stream& source = *static_cast<StreamDriver&>(other).stream_;
-  queue_.flush_and([&] {
-    static_cast<const StreamMark&>(ready).event.wait_in(*stream_);
-    const DriverApi& api = stream_->api();
-    stream_->check(source.context() == stream_->context()
-                       ? api.copy_on_device(address_of(to), address_of(from), bytes, stream_->handle())
-                       : api.copy_between(address_of(to), stream_->context(), address_of(from), source.context(), bytes,
-                                          stream_->handle()),
-                   "copying ", bytes, " bytes from ", source.device());
+  Work& work = this->work();
+  const Stream& own = *work.stream;
+  work.queue.flush_and([&] {
+    static_cast<const StreamMark&>(ready).event.wait_in(own);
+    const DriverApi& api = own.api();
+    own.check(
+        source.context() == own.context()
+            ? api.copy_on_device(address_of(to), address_of(from), bytes, own.handle())
+            : api.copy_between(address_of(to), own.context(), address_of(from), source.context(), bytes, own.handle()),
+        "copying ", bytes, " bytes from ", source.device());
   });
+}
+
+// ---- several streams -----------------------------------------------------------------------------------------------
+
+void StreamDriver::open_stream(int number) {
+  const std::lock_guard lock(mutex_);
+  const int opened = opened_.load(std::memory_order_relaxed);
+  if (number < opened) return;
+  KILN_CHECK(number == opened);
+  const auto stream = make_ref<Stream>(*stream_, number);
+  prepare(stream);
+  work_[static_cast<std::size_t>(number)] = std::make_unique<Work>(stream, static_cast<LibraryCalls&>(*this));
+  opened_.store(number + 1, std::memory_order_release);
+}
+
+// An event may be destroyed while a stream has yet to wait for it.
+void StreamDriver::wait_for_stream(int number, int other) {
+  Work &waits = work(number), &works = work(other);
+  Event reached(works.stream);
+  works.queue.flush_and([&] { reached.record(); });
+  waits.queue.flush_and([&] { reached.wait_in(*waits.stream); });
+}
+
+void StreamDriver::forget() {
+  for (int i = 0, count = opened_.load(std::memory_order_acquire); i < count; ++i) queue(i).forget();
 }
 
 // ---- waiting -------------------------------------------------------------------------------------------------------
 
 void StreamDriver::synchronize() {
-  Event reached(stream_);
-  queue_.flush_and([&] { reached.record(); });
-  reached.wait();
+  std::vector<std::unique_ptr<Event>> reached;
+  for (int i = 0, count = opened_.load(std::memory_order_acquire); i < count; ++i) {
+    reached.push_back(std::make_unique<Event>(work(i).stream));
+    queue(i).flush_and([&] { reached.back()->record(); });
+  }
+  for (const std::unique_ptr<Event>& each : reached) each->wait();
+}
+
+/// Holds all queues at once, in their order, so that none records a graph meanwhile.
+bool StreamDriver::when_done(FunctionRef<void()> f, int first) {
+  if (first == opened_.load(std::memory_order_acquire)) return f(), true;
+  return queue(first).flush_and([&] {
+    const Stream& stream = *work(first).stream;
+    return stream.api().stream_synchronize(stream.handle()) == kSuccess && when_done(f, first + 1);
+  });
 }
 
 std::int64_t usable_memory(const Stream& stream) {

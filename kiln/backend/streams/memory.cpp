@@ -11,12 +11,8 @@ std::byte* DeviceMemory::map(std::size_t bytes) {
 }
 
 bool DeviceMemory::unmap(std::byte* start, std::size_t) {
-  const DriverApi& api = stream_->api();
-  bool done = false;
-  flush_and_([&] {
-    done = api.stream_synchronize(stream_->handle()) == kSuccess && api.memory_free(address_of(start)) == kSuccess;
-  });
-  return done;
+  bool freed = false;
+  return when_done_([&] { freed = stream_->api().memory_free(address_of(start)) == kSuccess; }) && freed;
 }
 
 Pinned::Pinned(Ref<Stream> stream, std::size_t bytes) : stream_(std::move(stream)), size_(bytes), done_(stream_) {

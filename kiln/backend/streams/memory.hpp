@@ -10,9 +10,10 @@ namespace kiln::streams {
 
 class DeviceMemory final : public BlockSource {
  public:
-  /// `flush_and` starts the commands that are still queued, and then calls its argument.
-  using FlushAnd = std::function<void(FunctionRef<void()>)>;
-  DeviceMemory(Ref<Stream> stream, FlushAnd flush_and) : stream_(std::move(stream)), flush_and_(std::move(flush_and)) {}
+  /// `when_done` starts the commands of all streams that are still queued, waits for them, and then calls its argument;
+  /// false, without a call, where the device fails.
+  using WhenDone = std::function<bool(FunctionRef<void()>)>;
+  DeviceMemory(Ref<Stream> stream, WhenDone when_done) : stream_(std::move(stream)), when_done_(std::move(when_done)) {}
   std::byte* map(std::size_t bytes) override;
   /// Waits for the device, which may still use the memory.
   bool unmap(std::byte* start, std::size_t bytes) override;
@@ -20,7 +21,7 @@ class DeviceMemory final : public BlockSource {
 
  private:
   const Ref<Stream> stream_;
-  const FlushAnd flush_and_;
+  const WhenDone when_done_;
 };
 
 /// Pinned memory of the host, so that copies to and from the device run while the host continues; and an event that

@@ -166,8 +166,8 @@ void Queue::run(const Command& command) {
     case Command::Kind::Clear:
       stream_->check(api.fill(words[0], 0, command.bytes, stream_->handle()), "clearing ", command.bytes, " bytes");
       break;
-    case Command::Kind::Multiply: calls_.multiply(command.plan, command.product); break;
-    case Command::Kind::Plan: calls_.run(command.plan, words); break;
+    case Command::Kind::Multiply: calls_.multiply(*stream_, command.plan, command.product); break;
+    case Command::Kind::Plan: calls_.run(*stream_, command.plan, words); break;
   }
 }
 

@@ -13,14 +13,14 @@
 
 namespace kiln::streams {
 
-/// The calls that a driver's libraries submit to its stream. A plan is theirs: calls with the same plan differ by their
-/// words alone.
+/// The calls that a driver's libraries submit to one of its streams. A plan is theirs, and that stream's: calls with the
+/// same plan differ by their words alone.
 class LibraryCalls {
  public:
   virtual ~LibraryCalls() = default;
-  virtual void multiply(const void* plan, const gpu::Product& product) = 0;
+  virtual void multiply(const Stream& stream, const void* plan, const gpu::Product& product) = 0;
   /// `words` are addresses: those of the operands, and the workspace's.
-  virtual void run(const void* plan, std::span<const std::uint64_t> words) = 0;
+  virtual void run(const Stream& stream, const void* plan, std::span<const std::uint64_t> words) = 0;
 };
 
 /// A command. Its words may differ each time: arguments, addresses.

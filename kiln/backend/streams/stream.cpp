@@ -9,20 +9,40 @@
 namespace kiln::streams {
 
 Stream::Stream(const DriverApi& api, int index)
-    : api_(api), device_(index ? text(api.device, ":", index) : api.device) {
+    : api_(api), device_(index ? text(api.device, ":", index) : api.device), of_device_(std::make_shared<OfDevice>()) {
   const int count = device_count(api);
   require<DeviceError>(0 <= index && index < count, "no device '", device_, "': this machine has ", count,
                        count == 1 ? " GPU" : " GPUs", " that ", api.own_name, " sees");
   check(api_.device_get(&number_, index), "finding the device");
+  make_stream();
+}
+
+Stream::Stream(const Stream& first, int number)
+    : api_(first.api_),
+      device_(first.device_),
+      number_(first.number_),
+      number_of_stream_(number),
+      of_device_(first.of_device_) {
+  make_stream();
+}
+
+void Stream::make_stream() {
   check(api_.primary_context_retain(&context_, number_), "making a context");
   Result made = enter();
   if (made == kSuccess) made = api_.stream_create(&stream_, kStreamNonBlocking, 0);
-  if (made == kSuccess) return;
-  api_.primary_context_release(number_);
-  check(made, "making a stream");
+  if (made != kSuccess) {
+    api_.primary_context_release(number_);
+    check(made, "making a stream");
+  }
+  const std::lock_guard lock(of_device_->mutex);
+  of_device_->streams.push_back(this);
 }
 
 Stream::~Stream() {
+  {
+    const std::lock_guard lock(of_device_->mutex);
+    std::erase(of_device_->streams, this);
+  }
   last_api().stream_destroy(stream_);
   api_.primary_context_release(number_);
 }
@@ -71,10 +91,19 @@ void Stream::raise_error(Result result, const std::string& doing) const {
 }
 
 std::string Stream::doubtful() const {
+  const std::lock_guard lock(of_device_->mutex);
+  std::string all;
+  for (const Stream* const each : of_device_->streams)
+    if (const std::string own = each->own_doubtful(); !own.empty()) all += text(all.empty() ? "" : ", ", own);
+  const char* const words = "; it comes from one of the kernels that ran since the device was last waited for: ";
+  return all.empty() ? all : words + all;
+}
+
+std::string Stream::own_doubtful() const {
   const std::lock_guard lock(mutex_);
   if (launched_ == settled_) return "";
   const std::uint64_t first = std::max(settled_, launched_ < kNoted ? 0 : launched_ - kNoted);
-  std::string out = "; it comes from one of the kernels that ran since the device was last waited for: ";
+  std::string out;
   if (first > settled_) out += text(first - settled_, " others, then ");
   for (std::uint64_t i = first; i < launched_;) {
     const std::string& name = noted_[i % kNoted];
@@ -107,8 +136,8 @@ void Stream::settled(std::uint64_t place) {
 void Stream::wait_for(EventHandle event) const {
   const DriverApi& api = this->api();
   const auto look = [&] {
-    const std::lock_guard lock(mutex_);
-    return look_;
+    const std::lock_guard lock(of_device_->mutex);
+    return of_device_->look;
   }();
   Result reached = kSuccess;
   if (look && *look) {
@@ -122,18 +151,19 @@ void Stream::wait_for(EventHandle event) const {
     reached = api.event_synchronize(event);
   }
   check(reached, "waiting for the device");
-  const std::lock_guard lock(mutex_);
-  if (lost_) fail<DeviceError>(device_, ": ", *lost_, "; the device does nothing more for this process");
+  const std::lock_guard lock(of_device_->mutex);
+  if (of_device_->lost)
+    fail<DeviceError>(device_, ": ", *of_device_->lost, "; the device does nothing more for this process");
 }
 
 void Stream::watch(std::function<void()> look) {
-  const std::lock_guard lock(mutex_);
-  look_ = std::make_shared<const std::function<void()>>(std::move(look));
+  const std::lock_guard lock(of_device_->mutex);
+  of_device_->look = std::make_shared<const std::function<void()>>(std::move(look));
 }
 
 void Stream::lose(std::string reason) {
-  const std::lock_guard lock(mutex_);
-  if (!lost_) lost_ = std::move(reason);
+  const std::lock_guard lock(of_device_->mutex);
+  if (!of_device_->lost) of_device_->lost = std::move(reason);
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------

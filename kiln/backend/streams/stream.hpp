@@ -1,4 +1,4 @@
-// Stream: a GPU's context and its main queue of work, with the errors that come out of it. SideStream: a second queue,
+// Stream: a GPU's context and one of its queues of work, with the errors that come out of it. SideStream: another queue,
 // for collectives of ranks.
 #pragma once
 #include <array>
@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kiln/backend/streams/driver_api.hpp"
 #include "kiln/core/error/error.hpp"
@@ -19,7 +20,12 @@ class Stream : public RefCounted {
  public:
   /// The main stream of device `index`. Throws DeviceError if there is none. The functions of the driver stay.
   Stream(const DriverApi& api, int index);
+  /// Another stream of that device, with a number of its own. If one of them is lost, all are.
+  Stream(const Stream& first, int number);
   ~Stream() override;
+
+  /// 0: the main one
+  int number_of_stream() const { return number_of_stream_; }
 
   /// "cuda", "cuda:1"
   const std::string& device() const { return device_; }
@@ -71,21 +77,30 @@ class Stream : public RefCounted {
     api_.context_get_current(&current);  // thread-local in the driver; others may have changed it
     return current == context_ ? kSuccess : api_.context_set_current(context_);
   }
+  /// What all streams of a device share.
+  struct OfDevice {
+    std::mutex mutex;
+    std::vector<const Stream*> streams{};
+    std::shared_ptr<const std::function<void()>> look{};
+    std::optional<std::string> lost{};
+  };
+  void make_stream();
   [[noreturn]] void raise_error(Result result, const std::string& doing) const;
   std::string doubtful() const;
+  std::string own_doubtful() const;
 
   const DriverApi& api_;
   std::string device_;
   DeviceNumber number_ = 0;
   ContextHandle context_ = nullptr;
   StreamHandle stream_ = nullptr;
+  const int number_of_stream_ = 0;
+  const std::shared_ptr<OfDevice> of_device_;
 
   static constexpr std::size_t kNoted = 16;
   mutable std::mutex mutex_;
   std::array<std::string, kNoted> noted_;  // launch i is at i % kNoted
   std::uint64_t launched_ = 0, settled_ = 0;
-  std::shared_ptr<const std::function<void()>> look_;
-  std::optional<std::string> lost_;
 };
 
 /// An event in a stream.
@@ -101,7 +116,7 @@ class Event {
   void record(StreamHandle stream);
   /// Work submitted to that stream from here on runs after the event as it was last recorded.
   void wait_in(StreamHandle stream) const;
-  /// Does so for the main stream of another device of the driver.
+  /// Does so for another stream, of this or of another device of the driver.
   void wait_in(const Stream& other) const;
   /// Has the device reached the event? True also after an error of the device, which wait() throws.
   bool ready() const;

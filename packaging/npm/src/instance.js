@@ -35,6 +35,8 @@ export class Instance {
   #ended = null;
   #onCallback = null;
   #thrown = null;
+  #reject = null;       // of the call that runs
+  #threadBroke = null;  // why
 
   /**
    * `factory` is the default export of what Emscripten wrote, `options` are its options. `onCallback(number, item)` runs a
@@ -46,6 +48,7 @@ export class Instance {
       ...options,
       noInitialRun: true,
       kilnCallBack: (number, address, bytes) => instance.#callBack(number, address >>> 0, bytes),
+      kilnThreadBroke: why => instance.#breakOff(why),
     };
     try {
       instance.#module = await factory(module);
@@ -106,9 +109,31 @@ export class Instance {
     if (handles.length > 0) this.call('kiln.dispose', [handles]).catch(() => {});
   }
 
+  /** Runs kiln_call, which ends also where a thread of the module breaks off for which it waits. */
+  #run(...numbers) {
+    // A module with WebGPU has a way of its own, as it waits for the GPU in the middle of a call.
+    const call = this.#module.kilnCall ?? ((_, ...numbers) => this.#module._kiln_call(...numbers));
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      Promise.resolve(call('kiln_call', ...numbers)).then(resolve, reject);
+    });
+  }
+
+  #breakOff(why) {
+    this.#threadBroke = why;
+    if (this.#reject) return this.#reject(new WebAssembly.RuntimeError(why));
+    this.#ended ??= new KilnError('FatalError', `a thread of Kiln's module ended (${why}): start another`);
+  }
+
+  /** The call was left, so that this thread hears of the other one, by a message that is on its way. */
+  async #whyThreadBroke() {
+    for (let i = 0; i < 100 && this.#threadBroke === null; ++i) await new Promise(resolve => setTimeout(resolve, 10));
+    return this.#threadBroke ?? 'a thread of it broke off';
+  }
+
   async #call(name, args, onCallback) {
     this.#check();
-    const memory = this.#memory, module = this.#module;
+    const memory = this.#memory;
     const letters = new TextEncoder().encode(name + '\0');
     const [place, length] = write(args, memory, bytes => {
       const place = memory.allocate(8 + letters.length + bytes.length);
@@ -120,16 +145,15 @@ export class Instance {
     this.#onCallback = onCallback;
     this.#thrown = null;
     try {
-      // A module with WebGPU has a way of its own, as it waits for the GPU in the middle of a call.
-      const call = module.kilnCall ?? ((_, ...numbers) => module._kiln_call(...numbers));
-      status = await call('kiln_call', place + 8, place + 8 + letters.length, length, place);
+      status = await this.#run(place + 8, place + 8 + letters.length, length, place);
     } catch (error) {
       // kiln_call throws nothing: the module itself broke off, and its memory may be in any state.
-      this.#ended = new KilnError('FatalError',
-          `Kiln's module ended in '${name}' (${error?.message ?? error}): start another, with less work at once`, {cause: error});
+      const why = error === 'unwind' ? await this.#whyThreadBroke() : error?.message ?? error;
+      this.#ended = new KilnError('FatalError', `Kiln's module ended in '${name}' (${why}): start another, with less work at once`,
+          {cause: error});
       throw this.#ended;
     } finally {
-      this.#onCallback = null;
+      this.#onCallback = this.#reject = null;
     }
     const [address, size] = new Uint32Array(memory.copy(place, 8).buffer);
     memory.free(place);

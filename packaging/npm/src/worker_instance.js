@@ -83,6 +83,7 @@ export class WorkerInstance {
         call.reject(call.thrown.error);
       } else if (error) call.reject(KilnError.fromData(error));
       else call.resolve(result);
+      if (error?.kind === 'FatalError') this.#end(KilnError.fromData(error));
     }
   }
 

@@ -14,6 +14,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -36,12 +37,17 @@ struct Graph {
   std::vector<std::function<void()>> tasks{};
 };
 
+class Worker;
+thread_local Worker* asked_last = nullptr;  // by this thread
+
 /// What a stream's handle points to.
 class Worker {
  public:
   Worker(bool is_side, bool is_second) : is_side_(is_side), is_second_(is_second) {}
-  Graph* recording = nullptr;  // of the thread that uses the stream: others record theirs
+  std::atomic<int> microseconds_of_own = -1;  // negative: those of its kind
+  Graph* recording = nullptr;                 // of the thread that uses the stream: others record theirs
   std::uint64_t push(std::function<void()> job) {
+    asked_last = this;
     const std::lock_guard lock(mutex_);
     if (!started_) std::thread([this] { run(); }).detach();
     started_ = true;
@@ -70,7 +76,9 @@ class Worker {
       const std::function<void()> job = std::move(jobs_.front());
       jobs_.pop_front();
       lock.unlock();
-      std::this_thread::sleep_for(std::chrono::microseconds(is_side_     ? microseconds_of_side
+      const int own = microseconds_of_own;
+      std::this_thread::sleep_for(std::chrono::microseconds(own >= 0     ? own
+                                                            : is_side_   ? microseconds_of_side
                                                             : is_second_ ? microseconds_of_second
                                                                          : microseconds_of_first));
       if (error_of_all == kSuccess) job();
@@ -134,7 +142,8 @@ struct Event {
   }
   std::mutex mutex;
   Mark last;
-  std::atomic<double> when = 0;
+  // Outlives the event, as its stream may come to it later.
+  const std::shared_ptr<std::atomic<double>> when = std::make_shared<std::atomic<double>>(0);
 };
 
 int contexts[2];  // their addresses are the handles of the devices' contexts
@@ -273,14 +282,13 @@ int cuEventCreate(void** event, unsigned) {
   return state();
 }
 int cuEventDestroy_v2(void* event) {
-  static_cast<Event*>(event)->mark().wait();
   delete static_cast<Event*>(event);
   return kSuccess;
 }
 int cuEventRecord(void* event, void* stream) {
   auto& recorded = *static_cast<Event*>(event);
   const std::lock_guard lock(recorded.mutex);
-  recorded.last = {&worker_of(stream), worker_of(stream).push([&recorded] { recorded.when = now.load(); })};
+  recorded.last = {&worker_of(stream), worker_of(stream).push([when = recorded.when] { *when = now.load(); })};
   return state();
 }
 int cuEventQuery(void* event) { return !static_cast<Event*>(event)->mark().is_done() ? kNotReady : state(); }
@@ -289,7 +297,7 @@ int cuEventSynchronize(void* event) {
   return state();
 }
 int cuEventElapsedTime(float* milliseconds, void* from, void* to) {
-  *milliseconds = static_cast<float>(static_cast<Event*>(to)->when - static_cast<Event*>(from)->when);
+  *milliseconds = static_cast<float>(*static_cast<Event*>(to)->when - *static_cast<Event*>(from)->when);
   return state();
 }
 
@@ -511,6 +519,11 @@ void kiln_fake_pace(int microseconds, int microseconds_beside) {
 void kiln_fake_paces(int microseconds, int microseconds_on_second) {
   microseconds_of_first = microseconds;
   microseconds_of_second = microseconds_on_second;
+}
+
+/// How long each thing takes of the stream that this thread has asked last; negative: what it takes without that.
+void kiln_fake_pace_mine(int microseconds) {
+  if (asked_last) asked_last->microseconds_of_own = microseconds;
 }
 
 FakeState kiln_fake_state() {

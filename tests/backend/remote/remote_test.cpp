@@ -92,6 +92,43 @@ TEST(Remote, FreesWhatItsClientFrees) {
   EXPECT_EQ(host.counters().sessions.at(0).bytes_held, 0);
 }
 
+/// Notes the longest message that a client sends.
+class Measured final : public net::Connection {
+ public:
+  Measured(std::unique_ptr<net::Connection> inner, std::shared_ptr<std::atomic<std::size_t>> longest)
+      : inner_(std::move(inner)), longest_(std::move(longest)) {}
+  void send(std::span<const std::byte> message) override {
+    *longest_ = std::max<std::size_t>(*longest_, message.size());  // one thread sends at a time
+    inner_->send(message);
+  }
+  std::optional<net::Message> receive() override { return inner_->receive(); }
+  void close() noexcept override { inner_->close(); }
+  std::string peer() const override { return inner_->peer(); }
+
+ private:
+  const std::unique_ptr<net::Connection> inner_;
+  const std::shared_ptr<std::atomic<std::size_t>> longest_;
+};
+
+// Millions at once would otherwise make a message that no server takes.
+TEST(Remote, FreesManyValuesInManyMessages) {
+  remote::Host host({Device::cpu()}, {.limits = {.tensors = 20'000}});
+  const auto longest = std::make_shared<std::atomic<std::size_t>>(0);
+  const test::Dialer dialer{&host};
+  const Device device(
+      make_ref<remote::Remote>([dialer, longest] { return std::make_unique<Measured>(dialer(), longest); }));
+  const Value x = numbers(device, {1, 2});
+  std::vector<Value> many;
+  for (int i = 0; i < 15'000; ++i) many.push_back(x + 1);
+  device.sync();
+  EXPECT_EQ(host.counters().sessions.at(0).tensors, 15'001);
+  many.clear();
+  device.sync();
+  EXPECT_EQ(host.counters().sessions.at(0).tensors, 1);
+  EXPECT_LT(*longest, 10'000u);  // in one message they would take 45,000 bytes
+  EXPECT_EQ(floats(x + 1), (std::vector<float>{2, 3}));
+}
+
 TEST(Remote, TellsErrorsOfDataWhereTheyAreRead) {
   remote::Host host({Device::cpu()});
   const Device device = remote_device(host);

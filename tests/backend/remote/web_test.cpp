@@ -12,6 +12,7 @@
 #include "kiln/backend/remote/hosting.hpp"
 #include "kiln/backend/remote/remote.hpp"
 #include "kiln/net/socket.hpp"
+#include "kiln/net/websocket.hpp"
 #include "kiln/ops/functions.hpp"
 #include "tests/support/faulty_proxy.hpp"
 #include "tests/support/sentence.hpp"
@@ -58,6 +59,31 @@ TEST(Web, ATokenIsAskedFor) {
   EXPECT_EQ(full({2}, 1, device_of(running->port(), {.token = "secret"}), DType::F32).data().at(1), 1);
   EXPECT_EQ(running->counters().refused, 1);
   EXPECT_NE(prometheus_text(running->counters()).find("kiln_host_connections_refused_total 1\n"), std::string::npos);
+}
+
+TEST(Web, AFirstMessageIsShort) {
+  const auto running = host(Device::cpu(), {.port = 0, .token = "secret"});
+  const std::string said = sentence_of([&] { device_of(running->port(), {.token = std::string(100'000, 'x')}); });
+  EXPECT_TRUE(said.starts_with("IoError: ")) << said;
+  EXPECT_EQ(running->counters().refused, 0);  // closed before it was looked at
+  EXPECT_NE(sentence_of([&] {
+              device_of(running->port(), {.token = std::string(50'000, 'x')});
+            }).find("does not take this token"),
+            std::string::npos);
+  EXPECT_EQ(full({2}, 1, device_of(running->port(), {.token = "secret"}), DType::F32).data().at(1), 1);
+}
+
+TEST(Web, PagesOfAnOriginThatItWasToldMayConnect) {
+  const auto closed = host(Device::cpu(), {.port = 0}),
+             open = host(Device::cpu(), {.port = 0, .origins = {"http://127.0.0.1:8000"}});
+  const auto dial_from = [](const Hosting& server, std::string origin) {
+    return net::connect({"127.0.0.1", server.port()},
+                        {.path = std::string(remote::kPath), .headers = {{"Origin", std::move(origin)}}});
+  };
+  const Device device(make_ref<remote::Remote>([&] { return dial_from(*open, "http://127.0.0.1:8000"); }));
+  EXPECT_EQ(sum(full({10}, 2, device, DType::F32)).item(), 20);
+  EXPECT_NE(sentence_of([&] { dial_from(*open, "http://127.0.0.1:8001"); }).find("403"), std::string::npos);
+  EXPECT_NE(sentence_of([&] { dial_from(*closed, "http://127.0.0.1:8000"); }).find("403"), std::string::npos);
 }
 
 TEST(Web, ANetworkThatBreaksAndDelaysChangesNothing) {

@@ -7,14 +7,18 @@
 
 #include "kiln/autodiff/backward.hpp"
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/custom.hpp"
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "tests/backend/router/parts.hpp"
 #include "tests/support/backends/queued.hpp"
+#include "tests/support/sentence.hpp"
 
 namespace kiln::test {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using State = Backend::State;
 
 /// Two devices with a thread each.
@@ -166,6 +170,51 @@ TEST(RouterPipeline, EndsWithItsLastValueWhateverWaits) {
   }
   EXPECT_TRUE(second->has_one_owner());
   first->worker.release();
+}
+
+/// A copy by a kernel of the processor that reads another value first.
+struct Reader final : CustomOp {
+  explicit Reader(const Value* other) : other(other) {}
+  std::string name() const override { return "reader"; }
+  Descs infer(Inputs in) const override { return {{in[0].shape(), in[0].dtype()}}; }
+  Values expand(Inputs) const override { return {}; }
+  bool run(std::string_view, Call call) const override {
+    call.out[0] = call.in[0] + numbers_of(other->detach())[0];
+    return true;
+  }
+  const Value* const other;
+};
+
+/// The kernel runs on the second part, in the thread that reads: one in the thread of a part would wait for itself.
+TEST(RouterPipeline, LetsAKernelReadWhatWaitsBehindIt) {
+  const auto first = make_ref<Queued>(plain_cpu());
+  const Device device = Device::router({Device(first), Device(plain_cpu())});
+  const Value a = from_data(data_of({2}, {1, 2}), router_part(device, 0));
+  const Value b = from_data(data_of({2}, {10, 20}), router_part(device, 1));
+  first->worker.hold();
+  const Value there = to_device(a * 3, router_part(device, 1));
+  Value later;
+  const Value own = emit(op::Custom{make_ref<Reader>(&later)}, {there + b});
+  later = there * b + 1;  // it waits for the same move, behind the kernel
+  EXPECT_EQ(device.backend().state(own), State::Waiting);
+  EXPECT_EQ(device.backend().state(later), State::Waiting);
+  first->worker.release();
+  EXPECT_THAT(numbers_of(own), ElementsAre(3 + 10 + 31, 6 + 20 + 31));
+  EXPECT_THAT(numbers_of(later), ElementsAre(31, 121));
+}
+
+TEST(RouterPipeline, TellsAKernelThatReadsItsOwnResult) {
+  const auto first = make_ref<Queued>(plain_cpu());
+  const Device device = Device::router({Device(first), Device(plain_cpu())});
+  const Value a = from_data(data_of({2}, {1, 2}), router_part(device, 0));
+  const Value b = from_data(data_of({2}, {10, 20}), router_part(device, 1));
+  first->worker.hold();
+  Value own;
+  own = emit(op::Custom{make_ref<Reader>(&own)}, {to_device(a * 3, router_part(device, 1)) + b});
+  EXPECT_EQ(device.backend().state(own), State::Waiting);
+  first->worker.release();
+  EXPECT_THAT(sentence_of([&] { (void)numbers_of(own); }),
+              HasSubstr("waits for a value that is only computed after it"));
 }
 
 TEST(RouterPipeline, WaitsForAllOfItAtASync) {

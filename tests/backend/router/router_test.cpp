@@ -8,7 +8,9 @@
 #include "kiln/backend/capture/graph.hpp"
 #include "kiln/backend/inspect/profile.hpp"
 #include "kiln/ops/create/random.hpp"
+#include "kiln/ops/custom.hpp"
 #include "kiln/ops/devices.hpp"
+#include "kiln/ops/emit.hpp"
 #include "kiln/ops/index/index.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/read.hpp"
@@ -48,6 +50,25 @@ TEST(Router, MovesTheFewestBytesWhereNothingIsPlaced) {
   EXPECT_EQ(router_moves(device).count, 0);
   EXPECT_EQ(part_of(mixed + large), 1);
   EXPECT_EQ(router_moves(device).bytes, 8);
+}
+
+/// Twice x, by a kernel that calls a function and puts its value in place of the result.
+struct Doubling final : CustomOp {
+  std::string name() const override { return "doubling"; }
+  Descs infer(Inputs in) const override { return {{in[0].shape(), in[0].dtype()}}; }
+  Values expand(Inputs) const override { return {}; }
+  bool run(std::string_view, Call call) const override {
+    call.out[0] = call.in[0] * 2;
+    return true;
+  }
+};
+
+TEST(Router, TakesTheValueThatAKernelPutsInPlaceOfItsResult) {
+  const Device device = two_processors();
+  const Value x = from_data(data_of({2}, {1, 2}), router_part(device, 1));
+  const Value twice = emit(op::Custom{make_ref<Doubling>()}, {x});
+  EXPECT_EQ(part_of(twice), 1);
+  EXPECT_THAT(numbers_of(twice + 1), ElementsAre(3, 5));
 }
 
 TEST(Router, KeepsDataOfTheHostUntilTheyAreUsed) {

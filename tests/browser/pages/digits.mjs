@@ -2,7 +2,7 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {NO_WEBGPU, WEBGPU} from './chromium.mjs';
-import {check, options, run} from './support.mjs';
+import {check, options, run, variants} from './support.mjs';
 import {hasMnist, strokes, testDigits} from './mnist.mjs';
 
 const weights = join(options.source, 'examples/web/digits/digits.safetensors');
@@ -151,4 +151,4 @@ saysThatThereIsNoWebGpu.flags = NO_WEBGPU;
 
 await run({readsKeysAndTouch, refusesWrongWeights, readsByWebGpu, saysThatThereIsNoWebGpu, isLeftDuringATraining,
   readsDrawnStrokes, trains},
-    {serve: () => hasDigits ? ['--data', options.data] : []});
+    {modules: variants('digits'), serve: () => hasDigits ? ['--data', options.data] : []});

@@ -3,7 +3,7 @@ import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {NO_WEBGPU} from './chromium.mjs';
-import {check, options, run} from './support.mjs';
+import {check, options, run, variants} from './support.mjs';
 
 const ready = page => page.becomes('document.documentElement.dataset.ready === "yes"');
 const failed = (page, words) => page.becomes(`document.getElementById("error").textContent.includes(${JSON.stringify(words)})`);
@@ -52,9 +52,15 @@ async function refusesWrongNetworks({browser, address, folder}) {
   writeFileSync(join(folder, 'cut.onnx'), whole.subarray(0, whole.length / 2));
   writeFileSync(join(folder, 'text.onnx'), 'not a network');
   writeFileSync(join(folder, 'empty.onnx'), '');
-  for (const name of ['cut.onnx', 'text.onnx', 'empty.onnx']) {
+  writeFileSync(join(folder, 'damaged.onnx'), whole.toString('latin1').replaceAll('Conv', 'Cxnv'), 'latin1');
+  const graph = readFileSync(join(folder, 'graph.safetensors')), version = graph.indexOf('kiln\x01') + 4;
+  writeFileSync(join(folder, 'cut.safetensors'), graph.subarray(0, graph.length / 2));
+  writeFileSync(join(folder, 'later.safetensors'), Buffer.concat([graph.subarray(0, version), Buffer.from([2]), graph.subarray(version + 1)]));
+  for (const [name, words] of [['cut.onnx', ''], ['text.onnx', ''], ['empty.onnx', ''], ['damaged.onnx', 'Cxnv'], ['cut.safetensors', ''],
+    ['later.safetensors', 'version 2']]) {
     await page.choose('network', join(folder, name));
     await failed(page, name);
+    await failed(page, words);
     console.log(`     ${await page.text('error')}`);
     check((await page.text('loaded')).includes('still there'), await page.text('loaded'));
   }
@@ -118,6 +124,7 @@ async function livesOnWithoutMemory({browser, address}) {
 
 await run({classifies, computesAsOnTheHost, refusesWrongNetworks, refusesLabelsThatAreNotThere, saysThatTheCameraWasRefused,
   looksThroughTheCamera, fallsBackToTheProcessor, livesOnWithoutMemory}, {
+  modules: variants('kiln'),
   prepare: folder => {
     execFileSync(options.files, [folder]);
     writeFileSync(join(folder, 'labels.txt'), 'cat\ndog\ncow\nhen\nowl\n');

@@ -1,6 +1,9 @@
 // The package's JavaScript alone, in Node, on a module that gives back the bytes it gets: values, errors, order, handles.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
 
 const {Kiln, KilnError} = await import(new URL('../../../packaging/npm/index.js', import.meta.url));
 
@@ -79,6 +82,30 @@ test('errors have a kind and a sentence; a module that breaks off says so from t
   const other = await start();
   other.kiln.close();
   await assert.rejects(other.kiln.call('echo', 1), error => error.kind === 'DeviceError' && /was closed/.test(error.message));
+});
+
+test('a thread that breaks off ends the call that waits for it', async () => {
+  let broke;
+  const hangs = Kiln.start({module: async module => {
+    broke = module.kilnThreadBroke;
+    return {...await factory(), _kiln_call: () => new Promise(() => {})};
+  }});
+  const kiln = await hangs, call = kiln.call('echo', 1);
+  setTimeout(() => broke('unreachable'), 5);
+  await assert.rejects(call, error => error.kind === 'FatalError' && /'echo' \(unreachable\): start another/.test(error.message));
+  await assert.rejects(kiln.call('echo', 1), error => error.kind === 'FatalError');
+  // Emscripten leaves a call that waits in this thread, and then tells of the other one.
+  const leaves = await Kiln.start({module: async module => ({...await factory(), _kiln_call: () => {
+    setTimeout(() => module.kilnThreadBroke('out of bounds'), 20);
+    throw 'unwind';
+  }})});
+  await assert.rejects(leaves.call('echo', 1), error => error.kind === 'FatalError' && /'echo' \(out of bounds\)/.test(error.message));
+  const idle = await Kiln.start({module: async module => {
+    broke = module.kilnThreadBroke;
+    return factory();
+  }});
+  broke('stack overflow');
+  await assert.rejects(idle.call('echo', 1), error => error.kind === 'FatalError' && /stack overflow/.test(error.message));
 });
 
 test('calls run one at a time, in their order', async () => {
@@ -173,6 +200,44 @@ test('a Kiln that does not start is tried again by the next load', async () => {
   const start = {module: async () => { ++starts; throw new Error('no memory'); }};
   for (const _ of [1, 2]) await assert.rejects(Kiln.load(new Uint8Array(1), {start}), /did not start/);
   assert.equal(starts, 2);
+});
+
+test('what is asked for decides which of the modules starts', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kiln-modules-')), names = ['m', 'm.threads', 'm.webgpu', 'm.webgpu.threads'];
+  try {
+    for (const name of names) writeFileSync(join(folder, `${name}.js`), `export default async () => { throw new Error('this is ${name}'); };`);
+    writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+    let version = 1;  // Node imports a file once
+    const started = async wish => {
+      const error = await Kiln.start({module: `file://${folder}/m.js?version=${++version}`, worker: false, ...wish}).catch(error => error);
+      return error.message.match(/this is (\S+)$/)[1];
+    };
+    assert.equal(await started({}), 'm');  // Node has no WebGPU
+    assert.equal(await started({device: 'cpu'}), 'm');
+    assert.equal(await started({device: 'webgpu'}), 'm.webgpu');
+    assert.equal(await started({threads: true}), 'm.threads');
+    assert.equal(await started({threads: true, device: 'webgpu'}), 'm.webgpu.threads');
+    assert.equal(await started({device: 'cpu', webgpu: true}), 'm.webgpu');
+    globalThis.navigator ??= {};
+    Object.defineProperty(globalThis.navigator, 'gpu', {value: {}, configurable: true});
+    assert.equal(await started({}), 'm.webgpu');
+    assert.equal(await started({device: 'cpu'}), 'm');
+    assert.equal(await started({webgpu: false}), 'm');
+    // Where its builder made fewer, the best of those that are there.
+    const without = async (names, wish) => {
+      for (const name of names) rmSync(join(folder, `${name}.js`));
+      return started(wish);
+    };
+    assert.equal(await without(['m.webgpu.threads'], {threads: true}), 'm.webgpu');
+    assert.equal(await without(['m.webgpu'], {threads: true}), 'm.threads');
+    assert.equal(await without(['m.threads'], {threads: true}), 'm');
+    const none = await Kiln.start({module: `file://${folder}/n.js`, worker: false, threads: true}).catch(error => error);
+    assert.equal(none.kind, 'IoError');
+    assert.match(none.message, /\/n\.js: Kiln's module could not be imported/);
+  } finally {
+    delete globalThis.navigator?.gpu;
+    rmSync(folder, {recursive: true});
+  }
 });
 
 test('a module that does not start says why', async () => {

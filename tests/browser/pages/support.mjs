@@ -13,13 +13,13 @@ export function check(holds, ...parts) {
 }
 
 /** Ends the program where what it needs is missing, and says so. */
-export function requireAll() {
+function requireAll(modules) {
   const skip = why => {
     console.log(`SKIPPED: ${why}`);
     process.exit(SKIPPED);
   };
   if (!program()) skip('there is no Chromium here (Debian: chromium); KILN_CHROMIUM names one');
-  for (const module of ['kiln', 'kiln.threads', 'digits', 'digits.threads'])
+  for (const module of modules)
     if (!existsSync(join(options.modules, `${module}.wasm`)))
       skip(`${options.modules}/${module}.wasm is not built: ./dev build wasm makes it, with Emscripten`);
 }
@@ -43,9 +43,15 @@ class Server {
   stop() { this.process.kill(); }
 }
 
-/** Runs the cases {name: async ({browser, address, folder}) => ...}; --only=NAME runs one. Returns by ending the program. */
-export async function run(cases, {prepare = () => {}, serve = () => []} = {}) {
-  requireAll();
+/** What ./dev build wasm makes of a page's C++. */
+export const variants = name => [name, `${name}.threads`, `${name}.webgpu`, `${name}.webgpu.threads`];
+
+/**
+ * Runs the cases {name: async ({browser, address, folder}) => ...}, which take these modules; --only=NAME runs one. Returns by ending
+ * the program.
+ */
+export async function run(cases, {modules, prepare = () => {}, serve = () => []}) {
+  requireAll(modules);
   const folder = mkdtempSync(join(tmpdir(), 'kiln-pages-files-'));
   let failed = 0, passed = 0;
   await prepare(folder);

@@ -1,5 +1,7 @@
 #include "kiln/backend/gpu/family/checks.hpp"
 
+#include "kiln/backend/gpu/order/stream_use.hpp"
+
 namespace kiln::gpu::family {
 
 void KeptOperand::fetch(std::int64_t i, std::byte* bytes) const {
@@ -9,11 +11,9 @@ void KeptOperand::fetch(std::int64_t i, std::byte* bytes) const {
     i /= array_.shape[dim];
   }
   const std::size_t size = size_of(array_.dtype);
-  static_cast<const Memory&>(*memory_)
-      .pool()
-      .driver()
-      .download(array_.data + at * static_cast<std::int64_t>(size), size)
-      ->wait(bytes);
+  auto& memory = static_cast<Memory&>(*memory_);
+  const StreamUse use(memory);
+  memory.pool().driver().download(array_.data + at * static_cast<std::int64_t>(size), size)->wait(bytes);
 }
 
 void check_indices(Gpu& gpu, const Value& cell, Call call, const Value& indices, std::string_view op, int dim,

@@ -220,9 +220,7 @@ Ref<Storage> upload_roots(Gpu& gpu, const RootsKey& key) {
     roots.push_back(static_cast<T>(std::cos(angle)));
     roots.push_back(static_cast<T>(key.inverse ? std::sin(angle) : -std::sin(angle)));
   }
-  const Value value = gpu.scratch({Shape{2 * key.n}, key.type});
-  gpu.driver().upload(read(value).data, std::as_bytes(std::span(roots)));
-  return value.node()->storage;
+  return gpu.upload_table(key.type, std::as_bytes(std::span(roots)));
 }
 
 }  // namespace
@@ -242,7 +240,7 @@ bool run(Gpu& gpu, const op::Fft& op, Call call) {
     return std::make_shared<const Roots>(
         Roots{type == DType::F64 ? upload_roots<double>(gpu, key) : upload_roots<float>(gpu, key)});
   });
-  const std::byte* const roots = static_cast<const Memory&>(*table.storage).bytes();
+  const std::byte* const roots = gpu.table(*table.storage);
   const Argument scale(call.in[op::Fft::scale].scalar(), z.dtype);
 
   const std::int64_t workspace = std::min(kMostShared, gpu.driver().capabilities().shared_memory);

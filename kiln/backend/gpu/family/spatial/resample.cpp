@@ -50,18 +50,12 @@ struct TapsKey {
   DType type;
 };
 
-Ref<Storage> uploaded(Gpu& gpu, DType dtype, std::span<const std::byte> bytes) {
-  const Value value = gpu.scratch({Shape{static_cast<std::int64_t>(bytes.size() / size_of(dtype))}, dtype});
-  gpu.driver().upload(read(value).data, bytes);
-  return value.node()->storage;
-}
-
 Taps make_taps(Gpu& gpu, const op::Resample& op, DType type) {
   const op::Resample::Taps taps = op.taps();
-  Ref<Storage> rows = uploaded(gpu, DType::I64, std::as_bytes(std::span(taps.rows)));
-  if (type == DType::F64) return {rows, uploaded(gpu, type, std::as_bytes(std::span(taps.weights)))};
+  Ref<Storage> rows = gpu.upload_table(DType::I64, std::as_bytes(std::span(taps.rows)));
+  if (type == DType::F64) return {rows, gpu.upload_table(type, std::as_bytes(std::span(taps.weights)))};
   const std::vector<float> weights(taps.weights.begin(), taps.weights.end());
-  return {rows, uploaded(gpu, type, std::as_bytes(std::span(weights)))};
+  return {rows, gpu.upload_table(type, std::as_bytes(std::span(weights)))};
 }
 
 }  // namespace
@@ -77,7 +71,7 @@ bool run(Gpu& gpu, const op::Resample& op, Call call) {
   const TapsKey key{op.from,       op.to, static_cast<int>(op.mode), op.align_corners, op.antialias, op.step,
                     op.transposed, type};
   const auto& taps = gpu.made<Taps>(key, [&] { return std::make_shared<const Taps>(make_taps(gpu, op, type)); });
-  const auto address = [](const Ref<Storage>& storage) { return static_cast<const Memory&>(*storage).bytes(); };
+  const auto address = [&](const Ref<Storage>& storage) { return gpu.table(*storage); };
   std::vector<Argument> arguments{x, address(taps.rows), address(taps.weights), y, y.numel()};
   for (const Dims& numbers : {shape, x.strides})
     for (const std::int64_t number : numbers) arguments.emplace_back(number);

@@ -1,0 +1,283 @@
+// Threads with streams of their own. The fake driver's streams are threads that go at any pace, and its libraries compute;
+// kernels do nothing there, so that these programs consist of copies, products and collectives.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <thread>
+
+#include "kiln/backend/cuda/cublas.hpp"
+#include "kiln/backend/cuda/ranks/nccl.hpp"
+#include "kiln/collective/thread_ranks.hpp"
+#include "kiln/ops/collective/collective.hpp"
+#include "kiln/ops/devices.hpp"
+#include "kiln/ops/functions.hpp"
+#include "kiln/ops/scope/device_stream.hpp"
+#include "tests/backend/cuda/machine.hpp"
+#include "tests/support/sentence.hpp"
+
+namespace kiln::cuda::test {
+namespace {
+
+constexpr int kSlow = 3000, kAsBefore = -1;
+using Floats = std::vector<float>;
+constexpr std::int64_t kCount = 1000;
+constexpr std::size_t kBytes = kCount * 4;
+
+/// Sets how many microseconds each thing takes of the stream that this thread has asked last; a real driver takes its
+/// own time.
+void pace(int microseconds) {
+  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  const auto set = library ? reinterpret_cast<void (*)(int)>(::dlsym(library, "kiln_fake_pace_mine")) : nullptr;
+  if (set) set(microseconds);
+}
+
+Floats counted(float first) {
+  Floats numbers(kCount);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+std::span<const std::byte> raw(const Floats& numbers) { return std::as_bytes(std::span(numbers)); }
+Floats fetched(Driver& driver, const Block& from) {
+  Floats to(kCount);
+  driver.download(from.start(), kBytes)->wait(std::as_writable_bytes(std::span(to)).data());
+  return to;
+}
+
+/// A stream of the driver beside its first, on which this thread works and which takes its time.
+struct Slow {
+  explicit Slow(Driver& driver, int number = 1) : driver(driver), number(number) {
+    driver.streams()->open_stream(number);
+    on.emplace(driver, number);
+    driver.synchronize();
+    driver.mark()->wait();
+    pace(kSlow);
+  }
+  ~Slow() {
+    driver.mark()->wait();
+    pace(kAsBefore);
+  }
+  Driver& driver;
+  const int number;
+  std::optional<gpu::OnStream> on;
+};
+
+TEST(CudaStreams, GoBesideEachOtherButWhereTheyWait) {
+  KILN_NEEDS_DEVICE();
+  const Block x(driver(), kBytes), y(driver(), kBytes), z(driver(), kBytes);
+  driver().upload(x.start(), raw(counted(1)));
+  driver().upload(z.start(), raw(counted(3)));
+  driver().synchronize();
+  const Slow own(driver());
+  driver().upload(x.start(), raw(counted(2)));
+  const gpu::OnStream first(driver(), 0);
+  const Floats meanwhile = fetched(driver(), x);
+  if (fake_state()) { EXPECT_EQ(meanwhile, counted(1)); }
+  driver().streams()->wait_for_stream(0, 1);
+  driver().copy(y.start(), x.start(), kBytes);
+  EXPECT_EQ(fetched(driver(), y), counted(2));
+  driver().upload(z.start(), raw(counted(4)));  // the first's
+  driver().streams()->wait_for_stream(1, 0);
+  const gpu::OnStream again(driver(), 1);
+  driver().copy(x.start(), z.start(), kBytes);
+  EXPECT_EQ(fetched(driver(), x), counted(4));
+}
+
+TEST(CudaStreams, AllAreWaitedForBeforeMemoryIsFree) {
+  KILN_NEEDS_DEVICE();
+  const Block y(driver(), kBytes);
+  const Slow own(driver());
+  {
+    const Block x(driver(), kBytes);
+    driver().upload(x.start(), raw(counted(2)));
+    driver().copy(y.start(), x.start(), kBytes);  // queued
+    const gpu::OnStream first(driver(), 0);
+    std::byte* const other = driver().memory().map(kBytes);
+    EXPECT_TRUE(driver().memory().unmap(other, kBytes));
+  }
+  driver().flush();
+  EXPECT_EQ(fetched(driver(), y), counted(2));
+}
+
+TEST(CudaStreams, AreAllSynchronized) {
+  KILN_NEEDS_DEVICE();
+  const Block x(driver(), kBytes);
+  const Slow own(driver());
+  driver().upload(x.start(), raw(counted(2)));
+  driver().clear(x.start(), 4);  // queued
+  const gpu::OnStream first(driver(), 0);
+  driver().synchronize();
+  Floats expected = counted(2);
+  expected[0] = 0;
+  EXPECT_EQ(fetched(driver(), x), expected);
+}
+
+TEST(CudaStreams, HaveGraphsOfTheirOwn) {
+  KILN_NEEDS_DEVICE();
+  const auto before = fake_state();
+  constexpr int kRounds = 20;
+  std::vector<std::thread> all;
+  for (int i = 0; i < 3; ++i)
+    all.emplace_back([i] {
+      if (i) driver().streams()->open_stream(i);
+    });
+  for (int i = 0; i < 3; ++i) all[static_cast<std::size_t>(i)].join();
+  all.clear();
+  for (int number = 0; number < 3; ++number)
+    all.emplace_back([number] {
+      const gpu::OnStream own(driver(), number);
+      const Block x(driver(), kBytes), y(driver(), kBytes);
+      for (int round = 0; round < kRounds; ++round) {
+        const Floats numbers = counted(static_cast<float>(100 * number + round));
+        driver().upload(x.start(), raw(numbers));
+        for (int i = 0; i < 3; ++i) {
+          driver().copy(y.start(), x.start(), kBytes);
+          driver().copy(x.start(), y.start(), kBytes);
+        }
+        driver().flush();
+        EXPECT_EQ(fetched(driver(), x), numbers);
+      }
+    });
+  for (std::thread& each : all) each.join();
+  if (before) { EXPECT_EQ(fake_state()->graphs, before->graphs + 3 * (kRounds - 2)); }
+}
+
+TEST(CudaStreams, AreLostTogether) {
+  KILN_NEEDS_DEVICE();
+  KILN_NEEDS_COMPILER();
+  if (!fake_state()) GTEST_SKIP() << "a real compiler takes the kernel";
+  const auto lost = make_ref<Driver>(0);
+  const Block x(*lost, kBytes);
+  const Ref<gpu::Code> code = lost->compile(scale_kernel("#error"));
+  {
+    lost->streams()->open_stream(1);
+    const gpu::OnStream own(*lost, 1);
+    const std::uint64_t arguments[] = {address_of(x.start()), address_of(x.start()), kCount, 0};
+    lost->launch(*code, 8, arguments);
+    EXPECT_NE(sentence_of([&] { return lost->flush(), 0; }), "");
+  }
+  const std::string said = sentence_of([&] { return fetched(*lost, x); });
+  EXPECT_NE(said.find("kernel #error could not be launched"), std::string::npos) << said;
+}
+
+// ---- as programs see them ------------------------------------------------------------------------------------------
+
+std::string missing_products() {
+  try {
+    (void)cublas::api();
+    return "";
+  } catch (const Error& error) { return error.what(); }
+}
+#define KILN_NEEDS_PRODUCTS() \
+  KILN_NEEDS_DEVICE();        \
+  KILN_NEEDS_COMPILER();      \
+  if (const std::string why = missing_products(); !why.empty()) GTEST_SKIP() << why
+
+constexpr std::int64_t kSide = 16;
+/// All elements are `number`.
+Value square(float number, const Device& device) {
+  return from_data(TensorData::of<float>({kSide, kSide}, Floats(kSide * kSide, number)), device);
+}
+/// A matrix whose product with one of equal elements is one of `factor` times them.
+Value scale(float factor, const Device& device) { return square(factor / kSide, device); }
+Floats numbers(const Value& value) { return value.data().to_vector<float>(); }
+Floats all(float number) { return Floats(kSide * kSide, number); }
+
+/// A stream of this thread's that takes its time.
+struct SlowStream {
+  explicit SlowStream(const Device& device) : own(device), device(device) { set(kSlow); }
+  ~SlowStream() { set(kAsBefore); }
+  void set(int microseconds) const {
+    device.backend().flush();
+    (void)square(0, device);  // this thread asks the stream for it
+    pace(microseconds);
+  }
+  const DeviceStream own;
+  const Device device;
+};
+
+TEST(CudaStreams, MultiplyAmongThreads) {
+  KILN_NEEDS_PRODUCTS();
+  const Device device = Device::cuda();
+  const Value twice = scale(2, device), half = scale(0.5, device);
+  {
+    const SlowStream own(device);
+    EXPECT_TRUE(own.own.is_own());
+    Value y = matmul(square(3, device), twice), z;
+    std::thread([&] {  // in the first stream
+      z = matmul(y, twice);
+      EXPECT_EQ(numbers(z), all(12));
+    })
+        .join();
+    EXPECT_EQ(numbers(matmul(z, half)), all(6));
+    EXPECT_EQ(numbers(y), all(6));
+    y = {};
+    for (int i = 0; i < 10; ++i)
+      EXPECT_EQ(numbers(matmul(square(static_cast<float>(i), device), z)), all(192.0f * static_cast<float>(i)));
+  }
+  EXPECT_EQ(numbers(matmul(square(1, device), half)), all(0.5));
+}
+
+// Two threads that hand each other what they have computed, one of them slow.
+TEST(CudaStreams, HandOnTensors) {
+  KILN_NEEDS_PRODUCTS();
+  const Device device = Device::cuda();
+  for (const bool both : {true, false})
+    for (const int slow : {0, 1, 2}) {
+      std::mutex mutex;
+      Value shared = square(1, device);
+      float known = 1;
+      const auto work = [&](int me) {
+        std::optional<DeviceStream> own;
+        if (both || me) own.emplace(device);
+        (void)square(0, device);
+        if (me == slow && own) pace(500);
+        for (int round = 0; round < 20; ++round) {
+          const std::lock_guard lock(mutex);
+          const float factor = known > 1000 ? 0.25f : 2;
+          shared = matmul(matmul(shared, scale(factor, device)), scale(1, device));
+          known *= factor;
+          if (round % 5 == me) { EXPECT_EQ(numbers(shared), all(known)); }
+        }
+        (void)square(0, device);
+        if (own) pace(kAsBefore);
+      };
+      std::thread first(work, 0), second(work, 1);
+      first.join();
+      second.join();
+      EXPECT_EQ(numbers(shared), all(known));
+    }
+}
+
+TEST(CudaStreams, MeetOtherRanks) {
+  KILN_NEEDS_PRODUCTS();
+  try {
+    (void)nccl::api();
+  } catch (const Error& error) { GTEST_SKIP() << error.what(); }
+  ::setenv("KILN_NCCL", "1", 1);
+  std::vector<Device> devices;
+  for (int i = 0; i < std::min(device_count(), 2); ++i) devices.push_back(Device::cuda(i));
+  const auto ranks_there = static_cast<float>(devices.size());
+  for (const int microseconds : {0, kSlow})
+    on_each(devices, [&](const Ranks& ranks, const Device& device) {
+      const DeviceStream own(device);
+      (void)square(0, device);
+      pace(microseconds);
+      for (int round = 0; round < 5; ++round) {
+        const auto first = static_cast<float>(round + 1);
+        Value x = matmul(square(first, device), scale(2, device));
+        Value sum = all_reduce(x, ranks);
+        x = {};
+        const Value other = square(-1, device), next = matmul(other, scale(3, device));
+        EXPECT_EQ(numbers(matmul(sum, scale(0.5, device))), all(first * ranks_there));
+        EXPECT_EQ(numbers(sum), all(2 * first * ranks_there));
+        EXPECT_EQ(numbers(next), all(-3));
+      }
+      (void)square(0, device);
+      pace(kAsBefore);
+    });
+  ::unsetenv("KILN_NCCL");
+}
+
+}  // namespace
+}  // namespace kiln::cuda::test
