@@ -47,14 +47,16 @@ READ_ONLY = {
     "import": "needs a network: tests/cli runs it",
 }
 SHELL = ("openssl", "echo", "export", "eval")
-# Examples whose arguments are words: they have no options, and say what they make of a word in their own tests.
-WORDS = ("own_memory", "federated", "custom_kernel", "custom_op", "named_tensor", "two_devices", "pipeline")
 
 
-def safetensors(path):
-    """Two tensors of float32 by the names that PyTorch's files have."""
+# `--batch INTEGER  (64)` of configs, `--epochs INT:INT in [1 - 9]=10` of CLI11.
+DEFAULT = re.compile(r"""^\s+(?:-\w,)?(--[\w.-]+)(?:,\S+)? [^\s=]+(?: in \[[^\]]*\])?(?:  \((?!null)(.+)\)$|=(\S+)(?:$|\s{2,}))""", re.MULTILINE)
+
+
+def safetensors(path, under=""):
+    """Two tensors of float32."""
     header, data = {}, b""
-    for name, shape in (("module.fc.weight", [32, 32]), ("module.fc.bias", [32])):
+    for name, shape in ((f"{under}fc.weight", [32, 32]), (f"{under}fc.bias", [32])):
         count = shape[0] * (shape[1] if len(shape) > 1 else 1)
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * count]}
         data += struct.pack(f"<{count}f", *(i / count for i in range(count)))
@@ -84,31 +86,31 @@ def prepare(kiln, folder, words):
         elif name.endswith(".safetensors"):
             safetensors(path)
         elif name.endswith((".pt", ".gguf")):
-            safetensors(folder / "made.safetensors")
+            safetensors(folder / "made.safetensors", "state_dict.module." if name.endswith(".pt") else "")
             subprocess.run([kiln, "convert", "made.safetensors", name], cwd=folder, capture_output=True, check=True)
         elif name.endswith(".json"):
-            path.write_text('{"Cosine": {"rate": 0.1, "steps": 100}}')
+            path.write_text('{"Cosine": {"peak": 0.1, "steps": 100}}')
 
 
 def plain(text):
     """A command without what stands for others: [--option] is given, A|B is A, N is a number, and ... is left out."""
-    text = re.sub(r"\s\.\.\.(?=\s|$)", "", text.replace("[", " ").replace("]", " "))
+    text = re.sub(r"\s\.\.\.(?=\s|$)|\s\.\.\.;.*", "", text.replace("[", " ").replace("]", " "))
     return re.sub(r"(?<=[\w])\|[\w|]+", "", re.sub(r"\b(N|PORT|COUNT|SECONDS)\b", "1", text))
 
 
 def shown_commands():
-    """(place, command) of each line that a page shows as one."""
+    """(place, command, whether it is whole) of each line that a page shows as one, and of parts that sentences name."""
     starts = re.compile(r"^(\$ |([A-Z_]+=\S* +)*(kiln|\./dev|cmake|openssl|echo|export|eval|build/\S+|\./\S+) )")
     for page in book_links.pages():
         for number, line, language in book_links.lines_of(page):
             if language == "console" and line.startswith("$ "):
-                yield f"{book_links.shown(page)}:{number}", line[2:]
+                yield f"{book_links.shown(page)}:{number}", line[2:], True
             elif language in ("none", "sh", "bash") and starts.match(line):
-                yield f"{book_links.shown(page)}:{number}", re.split(r"\s{2,}", line.strip())[0]
+                yield f"{book_links.shown(page)}:{number}", re.split(r"\s{2,}", line.strip())[0], True
             elif not language:
                 for code in book_links.CODE.findall(line):
                     if re.match(r"(kiln [a-z]|\./dev run [a-z])", code.strip("`")):
-                        yield f"{book_links.shown(page)}:{number}", code.strip("`")
+                        yield f"{book_links.shown(page)}:{number}", code.strip("`"), False
 
 
 def run(command, folder, **more):
@@ -118,12 +120,15 @@ def run(command, folder, **more):
 
 
 def refused(program, words, folder):
-    """What a program has against these words, by its own parser."""
-    done = run([program, *words, NONE], folder)
-    said = done.stdout.strip()
+    """What a program has against these words, by its own parser. Words that must be there and are not are put in."""
+    said = run([program, *words, NONE], folder).stdout.strip()
+    for _ in range(3):
+        if missing := re.match(r"(\S+) is required\n", said):
+            words = [*words, *([missing[1], "x"] if missing[1].startswith("-") else ["x"])]
+            said = run([program, *words, NONE], folder).stdout.strip()
     if re.match(rf"The following argument was not expected: {NONE}\n", said + "\n"):
         return ""
-    if re.search(rf"unknown option '{NONE}'", said):
+    if re.search(rf"unknown option '{NONE}'|does not take '{NONE}'", said):
         return ""
     return said.split("\n")[0] or f"{pathlib.Path(program).name} takes {NONE}"
 
@@ -137,28 +142,27 @@ class Programs:
     def place(self):
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.scratch))
         (folder / "folder").mkdir()
+        (folder / "examples").symlink_to(ROOT / "examples")  # readers are in Kiln's folder
         return folder
 
-    def tried(self, command):
+    def tried(self, command, whole):
         """What is wrong with one simple command, or nothing."""
         command = re.sub(r"^([A-Z_]+=\S*\s+)+", "", command.strip())
         words = shlex.split(plain(command), comments=True)
         if not words:
             return ""
         if words[0] == "kiln":
-            return self.tried_kiln(words)
+            return self.tried_kiln(words, whole)
         if words[:2] == ["./dev", "run"]:
             return self.tried_example(words[2], words[3:])
         if words[0] in SHELL:
             return ""  # see tried_block()
         return "" if words[0] in REASONS else f"'{words[0]}' is in none of the lists of tools/console.py"
 
-    def tried_kiln(self, words):
-        if any(word in READ_ONLY for word in (*words[1:2], *words[2:], " ".join(words[1:3]))):
+    def tried_kiln(self, words, whole):
+        if not whole or any(word.isupper() for word in words[2:]) or any(word in READ_ONLY for word in (*words[1:2], *words[2:], " ".join(words[1:3]))):
             return refused(self.kiln, words[1:], self.place())
         folder = self.place()
-        if len(words) < 3 and words[1] not in ("help", "completion", "new"):
-            return ""  # the name of a command, as book_links.py checks
         prepare(self.kiln, folder, words)
         done = run([self.kiln, *words[1:]], folder)
         allowed = (0, 1) if words[1] == "diff" else (0,)
@@ -168,7 +172,7 @@ class Programs:
         if not (ROOT / "examples" / name).is_dir():
             return f"there is no example '{name}'"
         program = self.folder / name
-        if not program.exists() or name in WORDS:
+        if not program.exists():
             return ""
         return refused(program, words, self.place())
 
@@ -179,19 +183,13 @@ class Programs:
         subcommands = re.findall(r"^  ([a-z-]+) {3,}", text.split("Subcommands:")[1], re.MULTILINE) if "Subcommands:" in text else []
         for words in [[], *([word] for word in subcommands)]:
             said = help_of(*words) if words else text
-            options = re.findall(r"^\s+(?:-\w,)?(--[\w.-]+)[^\n]*?(?:=([^\s]+)|  \(\"([^\"]+)\"\)|  \(([-\d.e+]+|true|false)\))?$", said,
-                                 re.MULTILINE)
-            for option, cli, quoted, number in options:
-                value = cli or quoted or number
-                if value and not words and "Subcommands:" in said and name == "kiln":
-                    continue
-                if value:
-                    yield f"{name} {' '.join(words)} --help: {option} {value}", refused(program, [*words, option, value], self.place())
+            for option, quoted, plain_value in DEFAULT.findall(said):
+                value = quoted.strip('"') or plain_value
+                yield f"{name} {' '.join(words)} --help: {option} {value}", refused(program, [*words, option, value], self.place())
         for line in re.findall(rf"^  ((?:\./dev run )?{name}\b[^\n]*)$", text, re.MULTILINE):
             words = shlex.split(plain(re.split(r"\s{3,}", line)[0]), comments=True)
             words = words[3:] if words[0] == "./dev" else words[1:]
-            if name not in WORDS:
-                yield f"{name} --help: {line}", refused(program, words, self.place())
+            yield f"{name} --help: {line}", refused(program, words, self.place())
 
 
 def simple(command):
@@ -202,7 +200,7 @@ def simple(command):
 def tried_shells(programs):
     """Runs of openssl and other commands of shells, those of a page in one folder and in their order."""
     pages = {}
-    for place, command in shown_commands():
+    for place, command, _ in shown_commands():
         if shlex.split(command, comments=True)[:1] and shlex.split(command, comments=True)[0] in SHELL:
             pages.setdefault(place.split(":")[0], []).append((place, command))
     for commands in pages.values():
@@ -210,7 +208,7 @@ def tried_shells(programs):
         for place, command in commands:
             if "openssl" in command and not shutil.which("openssl"):
                 continue
-            done = run(["sh", "-c", f'PATH="{programs.folder}:$PATH"; {command}'], folder)
+            done = run(["bash", "-c", f'PATH="{programs.folder}:$PATH"; {command}'], folder)
             yield place, command, "" if done.returncode == 0 else f"status {done.returncode}: {done.stdout.strip()}"
 
 
@@ -219,10 +217,10 @@ def main():
         sys.exit(__doc__)
     programs, wrong, count = Programs(sys.argv[1]), [], 0
     try:
-        for place, command in shown_commands():
+        for place, command, whole in shown_commands():
             for part in simple(command):
                 count += 1
-                if said := programs.tried(part):
+                if said := programs.tried(part, whole):
                     wrong.append(f"{place}: {part}\n  {said}")
         for place, command, said in tried_shells(programs):
             if said:
