@@ -96,7 +96,18 @@ def wrong_pages():
             yield f"docs/names.md does not name kiln/{header.name}"
 
 
+def wrong_figures():
+    """Numbers of README's first tables stand in bench/results, with their machine and date."""
+    measured = set(re.findall(r"\d+(?:\.\d+)?", "".join(path.read_text() for path in (ROOT / "bench/results").glob("*.md"))))
+    rows = re.findall(r"^\|[^|]*\|(.*)\|$", README.split("**Two commands**")[0], re.MULTILINE)
+    if not rows:
+        yield "README.md has no figures before its two commands"
+    for number in re.findall(r"\d+(?:\.\d+)?", "".join(rows)):
+        if number not in measured:
+            yield f"README.md: no file of bench/results has {number}"
+
+
 found = ([*wrong_links(pathlib.Path(sys.argv[2]))] if len(sys.argv) > 2 else
-         [*wrong_options(), *wrong_recipes(), *wrong_pages(), *wrong_links(ROOT)])
+         [*wrong_options(), *wrong_recipes(), *wrong_pages(), *wrong_figures(), *wrong_links(ROOT)])
 print("\n".join(found))
 sys.exit(bool(found))
