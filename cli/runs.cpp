@@ -21,6 +21,7 @@
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/train/log/line_log.hpp"
+#include "kiln/train/show/flatten.hpp"
 #include "kiln/train/show/plot.hpp"
 #include "kiln/train/show/runs_page.hpp"
 
