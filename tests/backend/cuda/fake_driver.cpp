@@ -78,9 +78,9 @@ class Worker {
       lock.unlock();
       const int own = microseconds_of_own;
       std::this_thread::sleep_for(std::chrono::microseconds(own >= 0     ? own
-                                                            : is_side_   ? microseconds_of_side
-                                                            : is_second_ ? microseconds_of_second
-                                                                         : microseconds_of_first));
+                                                            : is_side_   ? microseconds_of_side.load()
+                                                            : is_second_ ? microseconds_of_second.load()
+                                                                         : microseconds_of_first.load()));
       if (error_of_all == kSuccess) job();
       lock.lock();
       ++done_;
