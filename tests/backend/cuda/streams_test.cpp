@@ -193,6 +193,7 @@ TEST(CudaStreams, MultiplyAmongThreads) {
     const SlowStream own(device);
     EXPECT_TRUE(own.own.is_own());
     Value y = matmul(square(3, device), twice), z;
+    device.backend().flush();  // otherwise it may run in the stream of whoever needs it first
     std::thread([&] {  // in the first stream
       z = matmul(y, twice);
       EXPECT_EQ(numbers(z), all(12));
@@ -226,6 +227,7 @@ TEST(CudaStreams, HandOnTensors) {
           const float factor = known > 1000 ? 0.25f : 2;
           shared = matmul(matmul(shared, scale(factor, device)), scale(1, device));
           known *= factor;
+          device.backend().flush();
           if (round % 5 == me) { EXPECT_EQ(numbers(shared), all(known)); }
         }
         (void)square(0, device);
@@ -276,6 +278,7 @@ TEST(CudaStreams, HandOnWhatKernelsCompute) {
       if (how == 2 && !own) own.emplace(device);
       if (how == 3) z = reshape(permute(reshape(z, {kElements / 64, 64}), {1, 0}), {kElements});
       x = y = {};
+      if (how != 4) device.backend().flush();
       const std::lock_guard lock(mutex);
       shared[me] = std::move(z), known[me] = expected;
     }
