@@ -3,6 +3,7 @@
 #include "kiln/nn/activation/choice.hpp"
 #include "kiln/nn/adapt/adapted.hpp"
 #include "kiln/nn/attention/attention.hpp"
+#include "kiln/nn/check_gradients.hpp"
 #include "kiln/nn/embedding/embedding.hpp"
 #include "kiln/nn/gradients.hpp"
 #include "kiln/nn/identity.hpp"
