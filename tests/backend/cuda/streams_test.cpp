@@ -71,7 +71,8 @@ TEST(CudaStreams, GoBesideEachOtherButWhereTheyWait) {
   driver().upload(z.start(), raw(counted(3)));
   driver().synchronize();
   const Slow own(driver(), kVerySlow);
-  driver().upload(x.start(), raw(counted(2)));
+  driver().upload(y.start(), raw(counted(2)));
+  driver().copy(x.start(), y.start(), kBytes);  // queued
   const gpu::OnStream first(driver(), 0);
   const Floats meanwhile = fetched(driver(), x);
   if (fake_state()) { EXPECT_EQ(meanwhile, counted(1)); }
@@ -194,7 +195,7 @@ TEST(CudaStreams, MultiplyAmongThreads) {
     EXPECT_TRUE(own.own.is_own());
     Value y = matmul(square(3, device), twice), z;
     device.backend().flush();  // otherwise it may run in the stream of whoever needs it first
-    std::thread([&] {  // in the first stream
+    std::thread([&] {          // in the first stream
       z = matmul(y, twice);
       EXPECT_EQ(numbers(z), all(12));
     })
@@ -305,7 +306,7 @@ TEST(CudaStreams, MeetOtherRanks) {
       pace(microseconds);
       for (int round = 0; round < 5; ++round) {
         const auto first = static_cast<float>(round + 1);
-        Value x = matmul(square(first, device), scale(2, device));
+        Value x = square(2 * first, device);
         Value sum = all_reduce(x, ranks);
         x = {};
         const Value other = square(-1, device), next = matmul(other, scale(3, device));

@@ -1,5 +1,5 @@
 // The simulated device with several streams, none of which does anything before somebody waits for it: what runs without
-// having waited for another stream finds that the other has done nothing yet.
+// having waited for another stream finds that the other has done nothing yet. Its collectives, of a single rank, end as late.
 #pragma once
 #include <deque>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace kiln::gpu::test {
 
-class Deferred final : public Driver, Streams, BlockSource {
+class Deferred final : public Driver, Streams, BlockSource, Collectives {
  public:
   std::string name() const override { return "deferred"; }
   const Capabilities& capabilities() const override { return inner_->capabilities(); }
@@ -34,7 +34,7 @@ class Deferred final : public Driver, Streams, BlockSource {
     add([=, this] { inner_->clear(start, bytes); });
   }
   void synchronize() override {
-    for (int i = kMostStreams; i-- > 0;) run(i, SIZE_MAX);
+    for (int i = 0; i < kMostStreams; ++i) run(i, SIZE_MAX);
   }
 
   Streams* streams() override { return this; }
@@ -44,6 +44,24 @@ class Deferred final : public Driver, Streams, BlockSource {
     ++waits;
     const std::size_t place = at(other).added;
     add([=, this] { run(other, place); }, number);
+  }
+
+  Collectives* collectives() override { return this; }
+  bool can_start_collectives(Communicator&) override { return true; }
+  std::uint64_t start_collective(Communicator&, const Collective& collective) override {
+    const std::lock_guard lock(mutex_);
+    meeting_.push_back(collective);
+    return meeting_.size();
+  }
+  /// The sum of one rank is what it brings.
+  void wait_for_collective(std::uint64_t number) override {
+    const std::lock_guard lock(mutex_);
+    for (; met_ < number; ++met_)
+      add(
+          [this, each = meeting_[met_]] {
+            inner_->copy(each.result, each.x, static_cast<std::size_t>(each.count) * size_of(each.dtype));
+          },
+          0);
   }
 
   /// Does what a stream was given, up to the place in its list.
@@ -97,6 +115,8 @@ class Deferred final : public Driver, Streams, BlockSource {
   const Ref<Driver> inner_ = make_simulated();
   std::recursive_mutex mutex_;
   std::array<Commands, kMostStreams> streams_;
+  std::vector<Collective> meeting_;
+  std::size_t met_ = 0;
 };
 
 /// A copy that is made when somebody waits for it.

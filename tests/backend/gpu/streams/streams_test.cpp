@@ -9,7 +9,9 @@
 #include "kiln/backend/gpu/custom.hpp"
 #include "kiln/backend/gpu/order/own_stream.hpp"
 #include "kiln/backend/gpu/order/stream_use.hpp"
+#include "kiln/collective/thread_ranks.hpp"
 #include "kiln/fusion/fusion.hpp"
+#include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/scope/device_stream.hpp"
@@ -336,6 +338,61 @@ TEST(GpuStreams, RunKernelsOfUsersAlone) {
   EXPECT_EQ(floats(y), times(counted(1), 3));
 }
 
+TEST(GpuStreams, RunKernelsOfUsersAfterOthers) {
+  const Machine on;
+  const DeviceStream own(on.device);
+  const Value x = tensor(counted(1), on.device), kept = x * 2;
+  Floats found;
+  std::thread([&] {
+    const Value other = tensor(counted(1), on.device);
+    found = floats(custom(make_ref<const UserOpFace<AddKept>>(AddKept{kept}), Values{other})[0]);
+  }).join();
+  EXPECT_EQ(found, times(counted(1), 3));
+}
+
+// ---- ranks, which meet beside all streams --------------------------------------------------------------------------
+
+TEST(GpuStreams, BringWhatIsComputedToOtherRanks) {
+  const Machine on;
+  const Ranks alone = thread_ranks(1)[0];
+  const DeviceStream own(on.device);
+  const Value sum = all_reduce(tensor(counted(1), on.device) * 2, alone);
+  Floats found;
+  std::thread([&] { found = floats(sum); }).join();
+  EXPECT_EQ(found, times(counted(1), 2));
+  EXPECT_EQ(floats(sum * 2), times(counted(1), 4));
+}
+
+TEST(GpuStreams, WaitForOtherRanksThroughTheFirst) {
+  const Machine on;
+  const Ranks alone = thread_ranks(1)[0];
+  const DeviceStream own(on.device);
+  const auto sum = [&] { return all_reduce(reshape(tensor(counted(1), on.device), {2, kCount / 2}), alone); };
+  EXPECT_EQ(floats(sum()), counted(1));
+  EXPECT_EQ(floats(sum() * 2), times(counted(1), 2)) << "an operation";
+  const Floats mixed = floats(reshape(permute(sum(), {1, 0}), {kCount}));  // a view, but for its elements
+  for (std::size_t i = 0; i < mixed.size(); ++i)
+    ASSERT_EQ(mixed[i], static_cast<float>(i % 2 * (kCount / 2) + i / 2 + 1)) << i;
+}
+
+TEST(GpuStreams, KeepMemoryUntilOtherRanksHaveReadIt) {
+  const Machine on;
+  const Ranks alone = thread_ranks(1)[0];
+  const DeviceStream own(on.device);
+  Value x = tensor(counted(1), on.device);
+  const std::byte* const place = address(x);
+  Value sum = all_reduce(x, alone), next;
+  x = {};
+  Value later;
+  std::thread([&] { later = tensor(counted(7), on.device); }).join();
+  EXPECT_EQ(floats(later * 1), counted(7));  // waits for the first stream, which waits for no rank
+  std::thread([&] { next = sum * 2; }).join();
+  const Value other = tensor(counted(5000), on.device);
+  ASSERT_EQ(address(other), place);
+  EXPECT_EQ(floats(other), counted(5000));
+  EXPECT_EQ(floats(next), times(counted(1), 2));
+}
+
 // ---- wrong data ----------------------------------------------------------------------------------------------------
 
 Value indices(const std::vector<std::int64_t>& numbers, const Device& device) {
@@ -366,6 +423,14 @@ TEST(GpuStreams, TellOfWrongDataAtTheNextSync) {
     EXPECT_EQ(sentence_of([&] { return on.device.sync(), 0; }), kWrong);
   }
   on.device.sync();
+}
+
+TEST(GpuStreams, LetAnotherThreadSynchronize) {
+  const Machine on;
+  const DeviceStream own(on.device);
+  const Value y = gather(tensor(counted(1), on.device), 0, indices({3, 5000}, on.device));
+  std::thread([&] { on.device.sync(); }).join();
+  EXPECT_EQ(sentence_of([&] { return y.data(); }), kWrong);
 }
 
 TEST(GpuStreams, DoNotWaitForChecksOfOthers) {
