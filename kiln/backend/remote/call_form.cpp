@@ -7,13 +7,6 @@
 namespace kiln::remote {
 namespace {
 
-void append_desc(std::vector<std::uint64_t>& words, const Desc& desc) {
-  constexpr std::uint64_t kTensor = std::uint64_t{1} << 63;  // no number has this word
-  words.push_back(kTensor | static_cast<std::uint64_t>(desc.dtype) << 32 |
-                  static_cast<std::uint64_t>(desc.shape.size()));
-  for (const std::int64_t size : desc.shape) words.push_back(static_cast<std::uint64_t>(size));
-}
-
 /// Appends an op and its attributes: equal words mean equal ops. Planned ops are never sent.
 void append_op(std::vector<std::uint64_t>& words, const op::Op& op) {
   words.push_back(op.is.index());
@@ -109,10 +102,12 @@ FormNumbers::Found FormNumbers::find_or_add(const op::Op& op, const Call& call, 
   key_.push_back(reinterpret_cast<std::uintptr_t>(function));
   key_.push_back(call.in.size() << 16 | call.out.size());
   for (const Value& value : call.in) {
-    if (value.node()) append_desc(key_, value.node()->desc);
-    else key_.push_back(value.is_scalar() ? static_cast<std::uint64_t>(value.scalar().kind()) : 99);
+    const FormOperand::Is is = kind_of_operand(value);
+    key_.push_back(static_cast<std::uint64_t>(is));
+    if (is == FormOperand::Is::Tensor) reflect::append_words(key_, value.node()->desc);
+    if (is == FormOperand::Is::Number) key_.push_back(static_cast<std::uint64_t>(value.scalar().kind()));
   }
-  for (const Value& value : call.out) append_desc(key_, value.node()->desc);
+  for (const Value& value : call.out) reflect::append_words(key_, value.node()->desc);
   if (const auto known = numbers_.find(key_); known != numbers_.end()) return {known->second, false};
   numbers_.emplace(key_, count_);
   return {count_++, true};

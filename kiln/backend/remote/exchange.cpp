@@ -77,12 +77,7 @@ void Exchange::give(const std::string& address, const Ticket& ticket, const Tens
   const std::unique_ptr<net::Connection> connection = dial_(address);
   Watched watched(*this, *connection);
   const std::string nonce = new_secret();
-  wire::Writer out;
-  begin(out, Frame::Hello);
-  wire::write_header(out);
-  out.whole(kProtocol);
-  wire::write_field(out, Hello{.ticket = ticket.id, .nonce = nonce});
-  connection->send(out.take());
+  connection->send(written_first(Frame::Hello, kProtocol, Hello{.ticket = ticket.id, .nonce = nonce}));
   // What the other server says, which is a refusal or a message of this kind.
   std::optional<net::Message> message;
   const auto received = [&](Frame wanted) {
@@ -105,6 +100,7 @@ void Exchange::give(const std::string& address, const Ticket& ticket, const Tens
   require<DeviceError>(is_same_secret(offer.proof, proof_of(ticket, "receives", nonce, offer.nonce)), "the server ",
                        address, " has not made the ticket of this value: the value is not sent to it");
   const Ref<Failure> cut = attempt([&] {
+    wire::Writer out;
     out.text(proof_of(ticket, "gives", nonce, offer.nonce));
     wire::write_desc(out, {data.shape(), data.dtype()});
     connection->send(out.take());
@@ -129,10 +125,7 @@ void Exchange::receive(net::Connection& connection, const Hello& hello, std::ato
     expected = {open.ticket, open.session, open.desc, open.until};
   }
   const std::string nonce = new_secret();
-  wire::Writer out;
-  begin(out, Frame::Offer);
-  wire::write_field(out, Offer{nonce, proof_of(expected.ticket, "receives", hello.nonce, nonce)});
-  connection.send(out.take());
+  connection.send(written(Frame::Offer, Offer{nonce, proof_of(expected.ticket, "receives", hello.nonce, nonce)}));
   std::optional<net::Message> message = connection.receive();
   if (!message) return;
   wire::Reader in(connection.peer(), *message);
@@ -174,8 +167,7 @@ void Exchange::receive(net::Connection& connection, const Hello& hello, std::ato
     found->second.until = Clock::now() + seconds(kSecondsToTake);
     unless.came = true;
   }
-  begin(out, Frame::Ack);
-  connection.send(out.take());
+  connection.send(written(Frame::Ack));
 }
 
 TensorData Exchange::take(std::uint64_t session, const std::string& id) {

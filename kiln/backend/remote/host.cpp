@@ -1,6 +1,7 @@
 #include "kiln/backend/remote/host.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "kiln/backend/remote/pace.hpp"
 #include "kiln/backend/remote/packing.hpp"
@@ -19,21 +20,13 @@ constexpr std::size_t kMostWaiting = 64 << 20;   // bytes for a client that read
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 void refuse(net::Connection& connection, const Refusal& refusal) {
-  wire::Writer out;
-  begin(out, Frame::Refusal);
-  wire::write_header(out);
-  wire::write_field(out, refusal);
   try {
-    connection.send(out.take());
+    connection.send(written_first(Frame::Refusal, refusal));
   } catch (const Error&) {}  // it has gone already
 }
 
 Outgoing goodbye(const Session& session, const Refusal& why) {
-  wire::Writer out;
-  begin(out, Frame::Goodbye);
-  wire::write_field(out, Progress{0, session.applied(), 0});
-  wire::write_field(out, why);
-  return {.head = out.take()};
+  return {.head = written(Frame::Goodbye, Progress{0, session.applied(), 0}, why)};
 }
 
 }  // namespace
@@ -138,12 +131,11 @@ void Host::watch() {
       if (over) expired.push_back(std::move(each->second));
       each = over ? sessions_.erase(each) : std::next(each);
     }
-    std::list<std::unique_ptr<Client>> done;
-    for (auto each = clients_.begin(); each != clients_.end();) {
-      const auto next = std::next(each);
-      if ((*each)->done) done.splice(done.end(), clients_, each);
-      each = next;
-    }
+    const auto running =
+        std::stable_partition(clients_.begin(), clients_.end(), [](const auto& each) { return !each->done; });
+    std::vector<std::unique_ptr<Client>> done;
+    std::move(running, clients_.end(), std::back_inserter(done));
+    clients_.erase(running, clients_.end());
     lock.unlock();
     exchange_.watch();
     for (const auto& client : done) client->thread.join();
@@ -252,13 +244,9 @@ void Host::serve_session(Client& client, Kept& kept) {
   Welcome welcome{kept.number,       kept.secret, session.device().name(), session.applied(), settings_.window,
                   exchange_.sends(), {}};
   for (const wire::CustomClass& each : wire::custom_classes()) welcome.custom.push_back({each.name, each.fingerprint});
-  wire::Writer out;
-  begin(out, Frame::Welcome);
-  wire::write_header(out);
-  wire::write_field(out, welcome);
   const auto outbox = std::make_shared<Outbox>(kMostWaiting, Outbox::WhenLost::Close);
   outbox->connect(client.connection);
-  outbox->post({.head = out.take()});
+  outbox->post({.head = written_first(Frame::Welcome, welcome)});
   {
     const std::lock_guard lock(mutex_);
     kept.outbox = outbox;

@@ -3,7 +3,6 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
-#include <list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -66,7 +65,7 @@ class Host {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::list<std::unique_ptr<Client>> clients_;  // the oldest first
+  std::vector<std::unique_ptr<Client>> clients_;  // the oldest first
   std::map<std::uint64_t, std::shared_ptr<Kept>> sessions_;
   HostCounters counters_;
   std::uint64_t last_session_ = 0;

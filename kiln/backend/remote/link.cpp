@@ -61,9 +61,7 @@ bool Link::stays_here() const {
 /// Packs, and lets the server do so.
 void Link::pack() {
   may_pack_ = false;
-  wire::Writer out;
-  begin(out, Entry::Pack);
-  outbox_.post_work({.head = out.take()}, false);
+  outbox_.post_work({.head = written(Entry::Pack)}, false);
   outbox_.pack();
 }
 
@@ -84,9 +82,7 @@ void Link::close() {
     receiver.swap(receiver_);
   }
   if (!receiver.joinable()) return;
-  wire::Writer out;
-  begin(out, Frame::Bye);
-  (void)outbox_.try_post({.head = out.take()});  // without it the server waits for its window
+  (void)outbox_.try_post({.head = written(Frame::Bye)});  // without it the server waits for its window
   outbox_.close(2);
   {
     const std::lock_guard lock(mutex_);
@@ -104,20 +100,13 @@ std::pair<std::shared_ptr<net::Connection>, Welcome> Link::greet(double seconds)
     connection_ = connection;  // so that close() ends the waiting below
     if (closing_ || why_lost_) connection->close();
   }
-  wire::Writer out;
-  begin(out, Frame::Hello);
-  wire::write_header(out);
-  out.whole(kProtocol);
-  wire::write_field(out, Hello{.token = settings_.token,
-                               .device = settings_.device,
-                               .session = welcome_.session,
-                               .secret = welcome_.secret,
-                               .ticket = {}});
+  const Hello hello{
+      .token = settings_.token, .device = settings_.device, .session = welcome_.session, .secret = welcome_.secret};
   std::optional<net::Message> message;
   {
     const TimeLimit limit(*connection, seconds);
     const Ref<Failure> lost = attempt([&] {
-      connection->send(out.take());
+      connection->send(written_first(Frame::Hello, kProtocol, hello));
       message = connection->receive();
     });
     require<IoError>(message.has_value() || !limit.is_late(), connection->peer(), " has not answered within ", seconds,

@@ -32,7 +32,7 @@ struct ClientSettings {
   double window = 30;
   /// Seconds in which a server has to answer when a connection begins.
   double greeting = 10;
-  Compression compression = Compression::Never;
+  Compression compression = Compression::Automatic;
   /// Bytes that may wait to be sent or acknowledged; then operations wait.
   std::size_t most_waiting = 256 << 20;
 };

@@ -18,6 +18,13 @@ std::int64_t bytes_of(std::span<const Desc> all) {
   return sum;
 }
 
+wire::Writer begun(Frame first) {
+  wire::Writer out;
+  begin(out, first);
+  wire::write_header(out);
+  return out;
+}
+
 Refusal told(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

@@ -130,6 +130,27 @@ struct Root {
 
 inline void begin(wire::Writer& out, Frame frame) { out.byte(static_cast<std::uint8_t>(frame)); }
 inline void begin(wire::Writer& out, Entry entry) { out.whole(static_cast<std::uint64_t>(entry)); }
+/// Writes a message or an entry, or its beginning: the kind, then fields.
+template <class Kind, class... Fields>
+void write(wire::Writer& out, Kind kind, const Fields&... fields) {
+  begin(out, kind);
+  (wire::write_field(out, fields), ...);
+}
+/// Returns a message or an entry.
+template <class Kind, class... Fields>
+std::vector<std::byte> written(Kind kind, const Fields&... fields) {
+  wire::Writer out;
+  write(out, kind, fields...);
+  return out.take();
+}
+/// Begins the first message of an end: the kind, and the wire format's header.
+wire::Writer begun(Frame first);
+template <class... Fields>
+std::vector<std::byte> written_first(Frame first, const Fields&... fields) {
+  wire::Writer out = begun(first);
+  (wire::write_field(out, fields), ...);
+  return out.take();
+}
 
 std::int64_t bytes_of(const Desc& desc);
 /// Returns the bytes of all, or the largest number where they are more than that.

@@ -45,6 +45,14 @@ class Remote::Handle final : public Storage {
 
 namespace {
 
+/// Returns the bytes of a description by themselves: names in them refer to nothing that was written before.
+std::string described(const Desc& desc) {
+  wire::Writer out;
+  wire::write_desc(out, desc);
+  const std::vector<std::byte> bytes = out.take();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 std::optional<Values> replay_there(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
   const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
   auto* const remote = device ? dynamic_cast<Remote*>(&device.backend()) : nullptr;
@@ -94,8 +102,7 @@ std::unique_lock<std::mutex> Remote::writing() {
 }
 
 void Remote::drop_program(std::size_t index) {
-  begin(out_, Entry::DropProgram);
-  out_.whole(programs_[index].number);
+  write(out_, Entry::DropProgram, programs_[index].number);
   programs_.erase(programs_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
@@ -109,8 +116,7 @@ void Remote::write_freed() {
   }
   for (const std::uint64_t value : freeing_now_) {
     link_->forget_failure(value);  // it may have come since the value was dropped
-    begin(out_, Entry::Free);
-    out_.whole(next_ - value);
+    write(out_, Entry::Free, next_ - value);
     if (out_.size() >= kFrame) send_entries();  // a program may drop millions at once, which no message could hold
   }
   freeing_now_.clear();
@@ -218,33 +224,32 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
   const auto shared = std::make_shared<const TensorData>(std::move(data));
   for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
     const std::size_t count = std::min(kPiece, bytes - offset);
-    begin(out_, Entry::Piece);
-    out_.whole(count);
+    write(out_, Entry::Piece, count);
     link_->post(out_.take(), shared, offset, count);
   }
   return node;
 }
 
-Ref<Request> Remote::ask(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more) {
+template <class... Fields>
+Ref<Request> Remote::ask(Entry entry, Inputs values, const Fields&... fields) {
   const bool reads = entry == Entry::Read;
   auto request = make_ref<Request>(link_->next_request(), reads ? Values(values.begin(), values.end()) : Values());
   const auto lock = writing();
   wire::Writer own;
-  begin(own, entry);
-  own.whole(request->number());
+  write(own, entry, request->number());
   if (reads) own.whole(values.size());
   for (const Value& value : values) own.whole(number_of(value));
-  more(own);
+  (wire::write_field(own, fields), ...);
   request->ask = own.take();
   out_.bytes(request->ask);
   link_->post_request(request, out_.take());
   return request;
 }
 
-void Remote::tell(Entry entry, FunctionRef<void(wire::Writer&)> more) {
+template <class... Fields>
+void Remote::tell(Entry entry, const Fields&... fields) {
   const auto lock = writing();
-  begin(out_, entry);
-  more(out_);
+  write(out_, entry, fields...);
   send_entries();
 }
 
@@ -260,7 +265,7 @@ void Remote::flush() {
 }
 
 void Remote::sync() {
-  const Ref<Failure> failure = attempt([&] { ask(Entry::Sync)->wait(); });
+  const Ref<Failure> failure = attempt([&] { ask(Entry::Sync, {})->wait(); });
   if (failure && link_->is_lost()) throw_failure(*failure);
   link_->unreported().note(failure, Requester::current());
   link_->unreported().throw_all();
@@ -349,20 +354,10 @@ Ref<PendingMove> Remote::start_move(const Value& value, const Device& to) {
   if (there->link_->stays_here() && !here->link_->stays_here()) return {};
   throw_if_failed(value);
   Ticket ticket;
-  const Ref<Failure> refused = attempt([&] {
-    wire::Writer expected;
-    wire::write_desc(expected, value.node()->desc);
-    const std::vector<std::byte> bytes = expected.take();
-    ticket = there->ask_for<Ticket>(Entry::Expect, {}, [&](wire::Writer& out) {
-      out.whole(bytes.size());
-      out.bytes(bytes);
-    });
-  });
+  const Ref<Failure> refused =
+      attempt([&] { ticket = there->ask_for<Ticket>(Entry::Expect, described(value.node()->desc)); });
   if (refused) return {};  // the other server takes no values of that size: the usual way tells
-  Ref<Request> given = here->ask(Entry::Give, {&value, 1}, [&](wire::Writer& out) {
-    out.text(there->link_->address());
-    wire::write_field(out, ticket);
-  });
+  Ref<Request> given = here->ask(Entry::Give, {&value, 1}, there->link_->address(), ticket);
   return make_ref<Sent>(value.detach(), to, std::move(ticket.id), std::move(given));
 }
 
@@ -377,35 +372,30 @@ Value Remote::take(const Desc& desc, const std::string& ticket, const Device& de
   return result;
 }
 
-template <class Answer>
-Answer Remote::ask_for(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more) {
-  const std::vector<std::byte> bytes = ask(entry, values, more)->answer();
+template <class Answer, class... Fields>
+Answer Remote::ask_for(Entry entry, const Fields&... fields) {
+  const std::vector<std::byte> bytes = ask(entry, {}, fields...)->answer();
   wire::Reader in(name_, bytes);
   Answer answer;
   wire::read_field(in, answer);
   return answer;
 }
 
-MemoryStatistics Remote::memory() const {
-  return const_cast<Remote*>(this)->ask_for<MemoryStatistics>(Entry::Memory, {}, [](wire::Writer&) {});
-}
+MemoryStatistics Remote::memory() const { return const_cast<Remote*>(this)->ask_for<MemoryStatistics>(Entry::Memory); }
 
 std::uint64_t Remote::start_recording() {
   const std::uint64_t recording = link_->next_request();
-  tell(Entry::Record, [&](wire::Writer& out) { out.whole(recording); });
+  tell(Entry::Record, recording);
   return recording;
 }
 std::vector<ProfileRow> Remote::recorded(std::uint64_t recording) {
-  return ask_for<std::vector<ProfileRow>>(Entry::Recorded, {}, [&](wire::Writer& out) { out.whole(recording); });
+  return ask_for<std::vector<ProfileRow>>(Entry::Recorded, recording);
 }
 void Remote::stop_recording(std::uint64_t recording) noexcept {
-  const Ref<Failure> lost =
-      attempt([&] { tell(Entry::StopRecording, [&](wire::Writer& out) { out.whole(recording); }); });
+  const Ref<Failure> lost = attempt([&] { tell(Entry::StopRecording, recording); });
 }
 
-void Remote::set_memory_limit(std::int64_t bytes) {
-  tell(Entry::SetLimit, [&](wire::Writer& out) { out.integer(bytes); });
-}
+void Remote::set_memory_limit(std::int64_t bytes) { tell(Entry::SetLimit, bytes); }
 void Remote::reset_memory_peak() { tell(Entry::ResetPeak); }
 void Remote::release_memory() { tell(Entry::ReleaseMemory); }
 

@@ -83,13 +83,15 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
   void send_entries();
   void run_on_host(const op::Op& op, Call call);
   /// Sends an entry without an answer.
-  void tell(Entry entry, FunctionRef<void(wire::Writer&)> more = [](wire::Writer&) {});
+  template <class... Fields>
+  void tell(Entry entry, const Fields&... fields);
   /// The value that another server sends with that ticket.
   Value take(const Desc& desc, const std::string& ticket, const Device& device);
   /// Sends an entry and returns the request for its answer.
-  Ref<Request> ask(Entry entry, Inputs values = {}, FunctionRef<void(wire::Writer&)> more = [](wire::Writer&) {});
-  template <class Answer>
-  Answer ask_for(Entry entry, Inputs values, FunctionRef<void(wire::Writer&)> more);
+  template <class... Fields>
+  Ref<Request> ask(Entry entry, Inputs values, const Fields&... fields);
+  template <class Answer, class... Fields>
+  Answer ask_for(Entry entry, const Fields&... fields);
   /// The number of a program, which is written first where the server does not have it; empty where it cannot be sent.
   std::optional<std::uint64_t> written_program(const Graph& graph);
 

@@ -74,8 +74,7 @@ void Session::apply(std::span<const std::byte> frame, std::size_t placed, Post p
   require<DeviceError>(limits_.seconds == 0 || static_cast<double>(counters_.microseconds) < 1e6 * limits_.seconds,
                        "this session has computed for ", limits_.seconds,
                        " seconds, which is what the server allows: connect again for a new one");
-  wire::Writer out = reply(Frame::Ack);
-  send(out);
+  send(reply(Frame::Ack));
 }
 
 void Session::forget_told() {

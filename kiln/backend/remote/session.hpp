@@ -133,15 +133,17 @@ class Session {
   void settle();
   std::uint64_t settled() const { return unsettled_.empty() ? next_ : unsettled_.front(); }
   /// Returns the beginning of the next message.
-  wire::Writer reply(Frame frame);
+  template <class... Fields>
+  wire::Writer reply(Frame frame, const Fields&... fields) {
+    wire::Writer out;
+    write(out, frame, Progress{++sequence_, applied(), settled()}, fields...);
+    return out;
+  }
   void post(Outgoing message);
-  void send(wire::Writer& out) { post({.head = out.take()}); }
+  void send(wire::Writer out) { post({.head = out.take()}); }
   template <class... Fields>
   void answer(std::uint64_t request, const Fields&... fields) {
-    wire::Writer out = reply(Frame::Answer);
-    out.whole(request);
-    (wire::write_field(out, fields), ...);
-    send(out);
+    send(reply(Frame::Answer, request, fields...));
   }
   void answer_failed(std::uint64_t request, const Failure& failure);
   void write_roots(wire::Writer& out, const Failure& failure);

@@ -48,11 +48,8 @@ void Session::send_values(std::uint64_t request, const Values& values) {
     const auto data = std::make_shared<const TensorData>(std::move(all[i]));
     const std::size_t bytes = data->bytes().size();
     for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
-      wire::Writer head = reply(Frame::Piece);
-      head.whole(request);
-      head.whole(i);
       const std::size_t count = std::min(kPiece, bytes - offset);
-      head.whole(count);
+      wire::Writer head = reply(Frame::Piece, request, i, count);
       const bool is_small = count < 4096;
       if (is_small) head.bytes(data->bytes().subspan(offset, count));
       Outgoing piece{.head = head.take()};
@@ -63,23 +60,15 @@ void Session::send_values(std::uint64_t request, const Values& values) {
   answer(request);
 }
 
-wire::Writer Session::reply(Frame frame) {
-  wire::Writer out;
-  begin(out, frame);
-  wire::write_field(out, Progress{++sequence_, applied(), settled()});
-  return out;
-}
-
 void Session::post(Outgoing message) {
   counters_.bytes_out += static_cast<std::int64_t>(message.size());
   (*post_)(std::move(message));
 }
 
 void Session::answer_failed(std::uint64_t request, const Failure& failure) {
-  wire::Writer out = reply(Frame::Failed);
-  out.whole(request);
+  wire::Writer out = reply(Frame::Failed, request);
   write_roots(out, failure);
-  send(out);
+  send(std::move(out));
 }
 
 void Session::write_roots(wire::Writer& out, const Failure& failure) {
@@ -107,10 +96,9 @@ void Session::settle() {
   std::uint64_t count = 0;
   const auto tell = [&] {
     if (count == 0) return;
-    wire::Writer out = reply(Frame::Failures);
-    out.whole(std::exchange(count, 0));
+    wire::Writer out = reply(Frame::Failures, std::exchange(count, 0));
     out.bytes(std::exchange(list, {}).take());  // names are spelled anew in each message
-    send(out);
+    send(std::move(out));
   };
   const Backend& backend = device_.backend();
   while (!unsettled_.empty()) {

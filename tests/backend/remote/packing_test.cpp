@@ -1,7 +1,9 @@
 // Messages in fewer bytes: what comes back, and what is refused.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "kiln/backend/remote/packing.hpp"
 #include "kiln/backend/remote/protocol.hpp"
@@ -129,6 +131,45 @@ TEST(Packing, MakesUploadsAndReadsShorter) {
   EXPECT_LT(fewer_received, received / 4);
   EXPECT_LT(bytes_for(remote::Compression::Always, noise).first, 1'210'000u);
   EXPECT_GT(bytes_for(remote::Compression::Automatic, even).first, 1'200'000u);  // it stays on this machine
+}
+
+/// A connection to another machine that carries 26 MB/s at most.
+class Slow final : public net::Connection {
+ public:
+  explicit Slow(std::unique_ptr<net::Connection> inner) : inner_(std::move(inner)) {}
+  void send(std::span<const std::byte> message) override {
+    if (message.size() >= remote::kPiece) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    inner_->send(message);
+  }
+  std::optional<net::Message> receive() override { return inner_->receive(); }
+  void close() noexcept override { inner_->close(); }
+  std::string peer() const override { return "192.0.2.1:3000"; }
+
+ private:
+  const std::unique_ptr<net::Connection> inner_;
+};
+
+TEST(Packing, BeginsByItselfWhereALinkIsSlow) {
+  remote::Host host{{Device::cpu()}};
+  TensorData even(Shape{300'000}, DType::F32);
+  for (std::size_t i = 0; i < 300'000; ++i) even.as<float>()[i] = static_cast<float>(i % 100);
+  const test::Dialer dialer{&host};
+  const auto bytes_for = [&](remote::Compression compression) {
+    const Device device(make_ref<remote::Remote>([dialer] { return std::make_unique<Slow>(dialer()); },
+                                                 remote::ClientSettings{.compression = compression}));
+    for (int i = 0; i < 5; ++i) {
+      const Value x = from_data(even, device);
+      device.sync();  // what is confirmed tells the rate
+      EXPECT_EQ(difference(x.data(), even, {0, 0}), "");
+    }
+    const remote::ClientCounters counters = test::remote_of(device).counters();
+    return std::pair(counters.bytes_sent, counters.bytes_received);
+  };
+  const auto [sent, received] = bytes_for(remote::ClientSettings().compression);
+  EXPECT_GT(sent, 1'200'000u);  // the first one shows the rate
+  EXPECT_LT(sent, 4'000'000u);
+  EXPECT_LT(received, 4'000'000u);
+  EXPECT_GT(bytes_for(remote::Compression::Never).first, 6'000'000u);
 }
 
 }  // namespace
