@@ -2,7 +2,7 @@
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
 import {pause} from './chromium.mjs';
-import {check, options, run, variants} from './support.mjs';
+import {check, options, run} from './support.mjs';
 
 const TOKEN = 'a-token';
 
@@ -204,4 +204,4 @@ const isLeftDuringATraining = withHost(async ({browser, address, host}) => {
 });
 
 await run({trainsThere, isUsedByKeys, refusesAWrongToken, saysThatThereIsNoServer, isNotTakenFromElsewhere, losesItsServer,
-  hearsThatItsServerWasShutDown, isLeftDuringATraining}, {modules: variants('remote')});
+  hearsThatItsServerWasShutDown, isLeftDuringATraining}, {modules: ['remote.threads']});
