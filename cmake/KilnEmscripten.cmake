@@ -12,6 +12,7 @@ set(KILN_WASM_MODULE ${KILN_WASM_LINK} -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=w
 # they are all taken, starting another is an error, which Kiln copes with. One more than there are processors: a call that waits
 # for a GPU has one.
 set(KILN_WASM_MODULE_WITH_THREADS ${KILN_WASM_MODULE} ${KILN_WASM_THREADS} -sPTHREAD_POOL_SIZE_STRICT=2
+  -sDEFAULT_LIBRARY_FUNCS_TO_INCLUDE=kiln_watch_threads  # of kiln/browser/imports.js
   "-sPTHREAD_POOL_SIZE=(globalThis.navigator?.hardwareConcurrency??4)+1")
 # A program for node, with its files, environment and exit status. With threads main() runs in one of its own, so that others
 # can start while it waits for them.

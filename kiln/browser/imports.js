@@ -3,19 +3,16 @@ addToLibrary({
 #if PTHREADS
   // A thread in which WebAssembly breaks off is heard by Module.kilnThreadBroke. Emscripten throws its error once more, where nobody
   // catches it, which ends a program in Node.
-  $KilnThreads__deps: ['$PThread'],
-  $KilnThreads: {
-    watched: (load) => (worker) => {
-      const loaded = load(worker);
-      worker.onerror = (event) => {
-        event.preventDefault?.();
-        Module['kilnThreadBroke']?.(String(event.message ?? event));
-      };
-      return loaded;
-    },
+  kiln_watch_threads__deps: ['$PThread'],
+  kiln_watch_threads__postset: 'PThread.loadWasmModuleToWorker = _kiln_watch_threads(PThread.loadWasmModuleToWorker);',
+  kiln_watch_threads: (load) => (worker) => {
+    const loaded = load(worker);
+    worker.onerror = (event) => {
+      event.preventDefault?.();
+      Module['kilnThreadBroke']?.(String(event.message ?? event));
+    };
+    return loaded;
   },
-  $KilnThreads__postset: 'PThread.loadWasmModuleToWorker = KilnThreads.watched(PThread.loadWasmModuleToWorker);',
-  kiln_call_back__deps: ['$KilnThreads'],
 #endif
   kiln_call_back__proxy: 'sync',
   kiln_call_back: (number, address, bytes) => Module['kilnCallBack'](number, address, bytes),

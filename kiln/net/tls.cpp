@@ -1,6 +1,7 @@
 #include "kiln/net/tls.hpp"
 
 #include <openssl/bio.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
@@ -32,6 +33,9 @@ using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 constexpr std::string_view kSpeaksTls =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
     "this port speaks TLS: use https:// or wss://\n";
+
+/// OpenSSL would free what it holds when main() has returned, while other threads may still dial or use connections.
+[[gnu::constructor]] void keep_openssl() { ::OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, nullptr); }
 
 std::string last_reason() {
   const char* const reason = ::ERR_reason_error_string(::ERR_peek_last_error());

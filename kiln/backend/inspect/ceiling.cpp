@@ -4,8 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <memory>
+#include <new>
 
-#include <hwy/aligned_allocator.h>
 #include <hwy/cache_control.h>
 
 #include "kiln/core/parallel.hpp"
@@ -79,9 +80,19 @@ double best_seconds(int times, F&& work) {
   return best;
 }
 
+constexpr std::align_val_t kVector{64};  // the longest vectors' bytes
+
+struct Freed {
+  void operator()(float* memory) const { ::operator delete[](memory, kVector); }
+};
+/// Highway's own allocator is no header: WebAssembly's builds lack it.
+std::unique_ptr<float[], Freed> aligned_floats(std::size_t count) {
+  return std::unique_ptr<float[], Freed>(static_cast<float*>(::operator new[](count * sizeof(float), kVector)));
+}
+
 double copy_rate() {
   constexpr std::int64_t kCount = std::int64_t{16} << 20, kPiece = std::int64_t{1} << 17;
-  const auto from = hwy::MakeUniqueAlignedArray<float>(kCount), to = hwy::MakeUniqueAlignedArray<float>(kCount);
+  const auto from = aligned_floats(kCount), to = aligned_floats(kCount);
   std::fill_n(from.get(), kCount, 1.0f);
   const auto measure = [&](auto&& copy) {
     return best_seconds(5, [&] {

@@ -113,10 +113,15 @@ export class Instance {
   #run(...numbers) {
     // A module with WebGPU has a way of its own, as it waits for the GPU in the middle of a call.
     const call = this.#module.kilnCall ?? ((_, ...numbers) => this.#module._kiln_call(...numbers));
+    let alive;
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      Promise.resolve(call('kiln_call', ...numbers)).then(resolve, reject);
-    });
+      const status = call('kiln_call', ...numbers);
+      if (typeof status === 'number') return resolve(status);
+      // The threads of a module do not keep Node from ending.
+      if (globalThis.process?.versions?.node) alive = setInterval(() => {}, 1 << 30);
+      status.then(resolve, reject);
+    }).finally(() => clearInterval(alive));
   }
 
   #breakOff(why) {

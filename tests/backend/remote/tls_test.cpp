@@ -48,6 +48,19 @@ TEST_F(RemoteTls, ARightCertificateLetsADeviceCompute) {
   EXPECT_EQ(refusal(text("tls:localhost:", running->port())), "");
 }
 
+TEST_F(RemoteTls, AProgramEndsWellWhileItDialsAServerThatIsGone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto ends = [] {
+    auto running = hosting(made_->signed_for("IP:127.0.0.1"));
+    trust(made_->authority());
+    const Device device = Device::parse(text("remote:tls:127.0.0.1:", running->port()));
+    (void)sum(full({10}, 2, device, DType::F32)).item();
+    running.reset();
+    std::exit(0);  // the device lives to the end of the program, and dials again
+  };
+  EXPECT_EXIT(ends(), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(RemoteTls, NobodyElseIsTrusted) {
   const auto good = hosting(made_->signed_for("IP:127.0.0.1"));
   const auto elsewhere = hosting(made_->signed_for("IP:127.0.0.2"));

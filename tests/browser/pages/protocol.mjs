@@ -1,6 +1,7 @@
 // The package's JavaScript alone, in Node, on a module that gives back the bytes it gets: values, errors, order, handles.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import {execFileSync} from 'node:child_process';
 import {mkdtempSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
@@ -106,6 +107,16 @@ test('a thread that breaks off ends the call that waits for it', async () => {
   }});
   broke('stack overflow');
   await assert.rejects(idle.call('echo', 1), error => error.kind === 'FatalError' && /stack overflow/.test(error.message));
+});
+
+test('a call that a thread carries out keeps Node from ending', () => {
+  const program = `
+    const {Kiln} = await import(${JSON.stringify(new URL('../../../packaging/npm/index.js', import.meta.url).href)});
+    const wasmMemory = new WebAssembly.Memory({initial: 1});
+    const kiln = await Kiln.start({module: async () => ({wasmMemory, _kiln_allocate: () => 1024, _kiln_free() {},
+      _kiln_call: () => new Promise(resolve => setTimeout(() => resolve(0), 50).unref())})});
+    await kiln.call('x').catch(error => { if (error.kind !== 'MemoryError') throw error; });`;  // an answer at no address
+  execFileSync(process.execPath, ['--input-type=module', '-e', program], {stdio: ['ignore', 'inherit', 'inherit']});
 });
 
 test('calls run one at a time, in their order', async () => {
