@@ -6,7 +6,7 @@ const TURNS = 4, WARM = 5, FEWEST = 5;
 function random(length) {
   return Float32Array.from({length}, () => 2 * Math.random() - 1);
 }
-const sizeOf = shape => shape.reduce((a, b) => a * b, 1);
+const sizeOf = shape => shape.reduce((all, size) => all * size, 1);
 
 /** Runs one after another for some seconds, and adds the milliseconds of each to `times`. */
 async function time(run, seconds, times) {
