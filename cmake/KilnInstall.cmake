@@ -56,6 +56,9 @@ endfunction()
 # An archive gives up the file that has the symbol, and a linker that leaves out libraries without use is told not to.
 function(kiln_always_linked target symbol)
   set(options LINKER:--undefined=${symbol})
+  if(EMSCRIPTEN)  # a module may do without it (kiln_web_module), as its size is what a page waits for
+    set(options "$<$<NOT:$<IN_LIST:${target},$<TARGET_PROPERTY:KILN_LEAVES_OUT>>>:${options}>")
+  endif()
   if(BUILD_SHARED_LIBS)
     list(PREPEND options LINKER:--no-as-needed)
   endif()

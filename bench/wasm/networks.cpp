@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "examples/guide/model.hpp"
+#include "kiln/nn.hpp"
 #include "kiln/onnx/save.hpp"
 #include "models/mobilenet_v2.hpp"
 
@@ -25,8 +26,8 @@ int main(int count, char** words) {
   const std::string folder = std::string(words[1]) + "/";
   const Device device = Device::cpu();
   device.seed(1);
-  const guide::Model guide = guide::ModelConfig{}.init(device);
+  const guide::Model guide = valid(guide::ModelConfig{}.init(device));
   write(guide, rand({1, 28, 28}, device), folder + "guide_1.onnx");
   write(guide, rand({64, 28, 28}, device), folder + "guide_64.onnx");
-  write(models::MobileNetV2Config{}.init(device), rand({1, 3, 224, 224}, device), folder + "mobilenet_v2_1.onnx");
+  write(valid(models::MobileNetV2Config{}.init(device)), rand({1, 3, 224, 224}, device), folder + "mobilenet_v2_1.onnx");
 }

@@ -21,6 +21,12 @@ const Device& default_device() {
 }
 void set_default_device(const Device& device) { device_of_arrays() = device.inner(); }
 
+TensorData elements_of(const Value& value) {
+  TensorData data = value.data();
+  const bool half = data.dtype() == DType::F16 || data.dtype() == DType::BF16;
+  return half ? data.to(DType::F32) : data;
+}
+
 Device device_named(std::string_view name) {
   require<DeviceError>(kiln_webgpu_devices || !name.starts_with("webgpu"), "no device '", shown(name),
                        "' in this module: Kiln.start({device: 'webgpu'}) takes the one that has it, NAME.webgpu.js");

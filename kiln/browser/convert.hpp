@@ -23,6 +23,9 @@ namespace kiln::browser {
 const Device& default_device();
 void set_default_device(const Device& device);
 
+/// The elements, for a typed array: halves as float32, which every browser has.
+TensorData elements_of(const Value& value);
+
 /// The device of that name (Device::parse). Throws DeviceError where there is none, with what a page can do about it.
 Device device_named(std::string_view name);
 

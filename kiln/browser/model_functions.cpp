@@ -1,4 +1,5 @@
 // The functions of JavaScript's Kiln.load and of models (packaging/npm/index.js).
+#include <algorithm>
 #include <array>
 
 #include "kiln/browser/model.hpp"
@@ -55,7 +56,20 @@ Loaded load(const LoadRequest& request) {
   return load_tensors(view, device);
 }
 
-Item run(const std::shared_ptr<Model>& model, const Item& inputs) { return model->run(inputs); }
+/// Tensors as their elements, wherever they are in the item.
+void read_all(Item& item) {
+  if (const auto* const value = std::get_if<Value>(&item.is)) item = elements_of(*value);
+  else if (auto* const list = std::get_if<Item::List>(&item.is)) std::ranges::for_each(*list, read_all);
+  else if (auto* const record = std::get_if<Item::Record>(&item.is))
+    for (auto& [name, field] : *record) read_all(field);
+}
+
+/// With `arrays`, what is computed is read at once: a call less, and no handles.
+Item run(const std::shared_ptr<Model>& model, const Item& inputs, std::optional<bool> arrays) {
+  Item results = model->run(inputs);
+  if (arrays.value_or(false)) read_all(results);
+  return results;
+}
 
 constexpr std::array kFunctions{function<load>("kiln.load"), function<run>("kiln.run")};
 

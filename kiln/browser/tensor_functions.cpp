@@ -25,13 +25,6 @@ Value tensor(const TensorRequest& request) {
   return from_data(request.shape.empty() ? data : data.reshaped(shape), default_device());
 }
 
-/// The elements: halves as float32, which every browser has.
-TensorData read(const Value& value) {
-  TensorData data = value.data();
-  const bool half = data.dtype() == DType::F16 || data.dtype() == DType::BF16;
-  return half ? data.to(DType::F32) : data;
-}
-
 void dispose_all(const std::vector<Handle>& handles) {
   for (const Handle handle : handles) dispose(handle);
 }
@@ -54,7 +47,7 @@ constexpr std::array kFunctions{
     function<use_device>("kiln.use_device"),
     function<device_name>("kiln.device_name"),
     function<tensor>("kiln.tensor"),
-    function<read>("kiln.read"),
+    function<elements_of>("kiln.read"),
     function<dispose_all>("kiln.dispose"),
     function<memory>("kiln.memory"),
     function<release_memory>("kiln.release_memory"),

@@ -67,8 +67,11 @@ export class Model {
     this.#object = loaded.model;
     Object.assign(this, {kiln, kind: loaded.kind, device: loaded.device, inputs: loaded.inputs, outputs: loaded.outputs});
   }
-  /** Inputs by name, or in their order, or the only one; typed arrays get the declared shape. Returns Tensors by name. */
-  run(inputs) { return this.kiln.call('kiln.run', this.#object, inputs); }
+  /**
+   * Inputs by name, or in their order, or the only one; typed arrays get the declared shape. Returns Tensors by name, or with
+   * `arrays` their elements, which saves a message to a worker and handles.
+   */
+  run(inputs, {arrays = false} = {}) { return this.kiln.call('kiln.run', this.#object, inputs, ...(arrays ? [true] : [])); }
   dispose() { this.#object.dispose(); }
   [dispose]() { this.dispose(); }
 }

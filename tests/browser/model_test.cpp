@@ -91,6 +91,8 @@ TEST_F(BrowserModel, RunsAnOnnxFile) {
   EXPECT_EQ(run(model, Item::List{six()}, output), expected);            // by position
   EXPECT_EQ(run(model, six(), output), expected);                        // the only one
   EXPECT_EQ(run(model, from_data(six().reshaped({2, 3}), Device::cpu()), output), expected);
+  const Item arrays = browser::call("kiln.run", Item::List{field(model, "model"), six(), true});
+  EXPECT_EQ(std::get<TensorData>(field(arrays, output).is).to_vector<float>(), expected);
 
   EXPECT_THAT(error_of([&] { run(model, Item::Record{{"image", six()}}, output); }),
               StartsWith("ArgumentError: m: there is no input 'image'"));

@@ -44,6 +44,10 @@ test('an ONNX file gives what it gives on the host', async () => {
     const outputs = await model.run(inputs);
     assert.deepEqual(outputs[output.name].shape, [1, 5]);
     close(await outputs[output.name].data(), floats('expected.f32'));
+    const {handles} = await kiln.memory(), {[output.name]: scores} = await model.run(inputs, {arrays: true});
+    assert.ok(scores instanceof Float32Array);
+    close(scores, floats('expected.f32'));
+    assert.equal((await kiln.memory()).handles, handles);
   }
   await assert.rejects(model.run({image: floats('picture.f32')}), isError('ArgumentError', /net.onnx: there is no input 'image'/));
   await assert.rejects(model.run(floats('picture.f32').subarray(1)), isError('ShapeError', /net.onnx/));

@@ -73,20 +73,21 @@ struct FoldColumns : FoldVectors<T, fold> {
         // An overflow in N is still visible here, as no later number makes the result finite again. Only the columns
         // that need it are folded again, so that no column's bits depend on another's numbers.
         Vector<A> quick[kSums];
-        Mask<A> again[kSums];
+        const auto again = [&](std::int64_t i) HWY_ATTR {
+          const Mask<A> lacking = Vectors::lacks_digits(quick[i]);
+          if constexpr (full) return lacking;
+          // Lanes beyond the last column have the length 0.
+          const auto here = static_cast<std::size_t>(std::clamp<std::int64_t>(columns - i * kVector, 0, kVector));
+          return lacking & Mask<A>{hn::FirstN(hn::ScalableTag<A>(), here)};
+        };
         bool exact = true;
         for (std::int64_t i = 0; i < kSums; ++i) {
           quick[i] = sums[i];
-          again[i] = Vectors::lacks_digits(sums[i]);
-          if constexpr (!full) {  // lanes beyond the last column have the length 0
-            const auto here = static_cast<std::size_t>(std::clamp<std::int64_t>(columns - i * kVector, 0, kVector));
-            again[i] = again[i] & Mask<A>{hn::FirstN(hn::ScalableTag<A>(), here)};
-          }
-          exact = exact && !any(again[i]);
+          exact = exact && !any(again(i));
         }
         if (!exact) {
           load_results(), fold_rows(first, count);
-          for (std::int64_t i = 0; i < kSums; ++i) sums[i] = select(again[i], sums[i], quick[i]);
+          for (std::int64_t i = 0; i < kSums; ++i) sums[i] = select(again(i), sums[i], quick[i]);
         }
       }
     for (std::int64_t i = 0; i < kSums; ++i) {
