@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/ops.md from what the rows of tests/ops/ find out and book/blocks/functions.md from the headers, and compares
-docs/names.md with the headers.
+"""Writes docs/ops.md from what the rows of tests/ops/ find out, book/blocks/functions.md and docs/config-fields.md from the
+headers, and compares docs/names.md with the headers.
 
 `./dev docs` runs it; with --check it changes nothing and says what is out of date."""
 import argparse
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+import configs_page
 import facade
 import functions_page
 from facade import ROOT
@@ -134,7 +135,8 @@ def main():
     chosen = options.parse_args()
     table = functions_page.page()
     wrong = [*unknown_names(), *functions_page.wrong(table)]
-    for name, page in {"docs/ops.md": ops_page(chosen.program), "book/blocks/functions.md": table}.items():
+    for name, page in {"docs/ops.md": ops_page(chosen.program), "book/blocks/functions.md": table,
+                       "docs/config-fields.md": configs_page.page()}.items():
         path = ROOT / name
         if chosen.check:
             before = path.read_text().splitlines() if path.exists() else []

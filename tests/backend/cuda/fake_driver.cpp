@@ -77,10 +77,10 @@ class Worker {
       jobs_.pop_front();
       lock.unlock();
       const int own = microseconds_of_own;
-      std::this_thread::sleep_for(std::chrono::microseconds(own >= 0     ? own
-                                                            : is_side_   ? microseconds_of_side
-                                                            : is_second_ ? microseconds_of_second
-                                                                         : microseconds_of_first));
+      const std::atomic<int>& kind = is_side_     ? microseconds_of_side
+                                     : is_second_ ? microseconds_of_second
+                                                  : microseconds_of_first;
+      std::this_thread::sleep_for(std::chrono::microseconds(own >= 0 ? own : kind.load()));
       if (error_of_all == kSuccess) job();
       lock.lock();
       ++done_;
