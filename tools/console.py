@@ -160,6 +160,10 @@ class Programs:
         return "" if words[0] in REASONS else f"'{words[0]}' is in none of the lists of tools/console.py"
 
     def tried_kiln(self, words, whole):
+        if not whole and words[-1].startswith("--"):  # its value is left out
+            if not re.search(rf"[ ,]{words[-1]}[ ,\n]", run([self.kiln, words[1], "--help"], self.place()).stdout):
+                return f"kiln {words[1]} has no {words[-1]}"
+            words = words[:-1]
         if not whole or any(word.isupper() for word in words[2:]) or any(word in READ_ONLY for word in (*words[1:2], *words[2:], " ".join(words[1:3]))):
             return refused(self.kiln, words[1:], self.place())
         folder = self.place()

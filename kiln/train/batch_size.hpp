@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -90,7 +91,9 @@ FoundBatchSize find_batch_size(const M& model, const O& optimizer, const F& step
           learner.add(largest).fit(loader);
           device.sync();
         } catch (const MemoryError&) { return std::nullopt; }
-        if constexpr (requires(const typename training::SignatureOf<F>::Output& output) { output.items(); })
+        if constexpr (requires(const typename training::SignatureOf<std::decay_t<F>>::Output& output) {
+                        output.items();
+                      })
           training::require_whole_batch(size, *largest.items);
         return device.memory().peak;
       });
