@@ -1,6 +1,9 @@
 # The examples where Kiln is installed: what their CMakeLists.txt use of Kiln's own build.
 find_package(kiln REQUIRED COMPONENTS models)
-find_package(CLI11 REQUIRED)
+find_package(CLI11 QUIET)
+if(NOT CLI11_FOUND)
+  message(FATAL_ERROR "The examples need CLI11, which was not found (Debian: libcli11-dev; and libstb-dev for the guide)")
+endif()
 set(CMAKE_CXX_STANDARD 20)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)

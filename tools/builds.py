@@ -113,7 +113,11 @@ cmake --build build -j 1
 ctest --test-dir build --output-on-failure
 build/prices --plain --epochs 2
 kiln inspect model.safetensors
+apt-get -q -y install --no-install-recommends libcli11-dev libstb-dev
 cmake -S /usr/share/kiln/examples -B /root/examples -G Ninja
+cmake --build /root/examples -j 1 --target import_weights
+cd /usr/share/kiln
+/root/examples/import_weights/import_weights
 """
 
 

@@ -51,13 +51,18 @@ prints "1 4" "$place/build/model"
 if [[ -x $place/moved/bin/kiln ]]; then
   prints "3.5 true -18 11" "$place/build/imported"
 fi
-if [[ -x $place/moved/bin/kiln ]]; then  # a project that the program writes
-  (cd "$place" && moved/bin/kiln new prices) >"$place/log" 2>&1 || fail "$(cat "$place/log")"
-  "$cmake" -S "$place/prices" -B "$place/prices/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/moved" -DCMAKE_CXX_COMPILER="$compiler" \
+# project NAME TEMPLATE [TARGET]: the program writes it, it is built, and its test passes.
+project() {
+  (cd "$place" && moved/bin/kiln new "$1" --template "$2") >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  "$cmake" -S "$place/$1" -B "$place/$1/build" -G Ninja -DCMAKE_PREFIX_PATH="$place/moved" -DCMAKE_CXX_COMPILER="$compiler" \
     -DCMAKE_CXX_FLAGS="$flags" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
-  "$cmake" --build "$place/prices/build" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
-  "$place/prices/build/prices_test" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  "$cmake" --build "$place/$1/build" --target "${3-all}" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  "$place/$1/build/$1_test" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+}
+if [[ -x $place/moved/bin/kiln ]]; then
+  project prices regression
   (cd "$place/prices" && build/prices --plain --epochs 1 && test -s model.safetensors) >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+  [[ ! -d $place/moved/include/kiln_models ]] || project pictures transfer pictures_test  # which links kiln::models too
 fi
 if [[ -d $place/moved/share/doc/kiln ]] && command -v python3 >/dev/null; then  # the pages' links, where they lie now
   python3 -B "$here/documents.py" "$here/../.." "$place/moved/share/doc/kiln" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
