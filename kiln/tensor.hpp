@@ -7,6 +7,7 @@
 #include "kiln/core/system/system_seed.hpp"
 #include "kiln/ops/devices.hpp"
 #include "kiln/ops/scope/autocast.hpp"
+#include "kiln/ops/scope/device_stream.hpp"
 #include "kiln/ops/scope/float32_precision.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 #include "kiln/tensor/activation.hpp"

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <mutex>
 #include <numeric>
 #include <optional>
@@ -117,11 +118,11 @@ TEST(CudaStreams, HaveGraphsOfTheirOwn) {
   const auto before = fake_state();
   constexpr int kRounds = 20;
   for (int number = 1; number < 3; ++number) driver().streams()->open_stream(number);
+  std::deque<Block> blocks;  // to free one would start what is queued
   std::vector<std::thread> all;
   for (int number = 0; number < 3; ++number)
-    all.emplace_back([number] {
+    all.emplace_back([number, &x = blocks.emplace_back(driver(), kBytes), &y = blocks.emplace_back(driver(), kBytes)] {
       const gpu::OnStream own(driver(), number);
-      const Block x(driver(), kBytes), y(driver(), kBytes);
       for (int round = 0; round < kRounds; ++round) {
         const Floats numbers = counted(static_cast<float>(100 * number + round));
         driver().upload(x.start(), raw(numbers));

@@ -367,12 +367,14 @@ TEST(GpuStreams, WaitForOtherRanksThroughTheFirst) {
   const Machine on;
   const Ranks alone = thread_ranks(1)[0];
   const DeviceStream own(on.device);
-  const auto sum = [&] { return all_reduce(reshape(tensor(counted(1), on.device), {2, kCount / 2}), alone); };
-  EXPECT_EQ(floats(sum()), counted(1));
-  EXPECT_EQ(floats(sum() * 2), times(counted(1), 2)) << "an operation";
-  const Floats mixed = floats(reshape(permute(sum(), {1, 0}), {kCount}));  // a view, but for its elements
+  const auto sum = [&](float first) {
+    return all_reduce(reshape(tensor(counted(first), on.device), {2, kCount / 2}), alone);
+  };
+  EXPECT_EQ(floats(sum(1)), counted(1));
+  EXPECT_EQ(floats(sum(2) * 2), times(counted(2), 2)) << "an operation";
+  const Floats mixed = floats(reshape(permute(sum(3), {1, 0}), {kCount}));  // a view, but for its elements
   for (std::size_t i = 0; i < mixed.size(); ++i)
-    ASSERT_EQ(mixed[i], static_cast<float>(i % 2 * (kCount / 2) + i / 2 + 1)) << i;
+    ASSERT_EQ(mixed[i], static_cast<float>(i % 2 * (kCount / 2) + i / 2 + 3)) << i;
 }
 
 TEST(GpuStreams, KeepMemoryUntilOtherRanksHaveReadIt) {
