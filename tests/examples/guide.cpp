@@ -7,9 +7,11 @@
 #include <csignal>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "examples/guide/infer.hpp"
@@ -23,6 +25,7 @@
 #include "kiln/data/digits.hpp"
 #include "kiln/optim/rules/adam.hpp"
 #include "kiln/train/checkpointer.hpp"
+#include "tests/support/long.hpp"
 
 namespace guide {
 namespace {
@@ -144,6 +147,24 @@ TEST_F(Guide, LearnsToReadAndSaysHowWell) {
   for (std::int64_t i = 0; i < unseen.size(); ++i)
     right += infer({.artifacts = artifacts("learned"), .image = {}, .index = i}, Device::cpu()) == unseen.get(i).label;
   EXPECT_DOUBLE_EQ(accuracy, right);
+}
+
+// KILN_DEVICE says which (CMakeLists.txt). Rounding may decide a digit or two of the hundred.
+TEST_F(Guide, LearnsOnAGpuAsWellAsOnTheProcessor) {
+  const char* const name = std::getenv("KILN_DEVICE");
+  if (!name) GTEST_SKIP() << "KILN_DEVICE names no device";
+  if (!kiln::test::is_long()) GTEST_SKIP() << "a minute by lavapipe: ./dev test --long";
+  std::optional<Device> gpu;
+  try {
+    gpu = Device::parse(name);
+  } catch (const DeviceError& error) { GTEST_SKIP() << "no device: " << error.what(); }
+  const double accuracy = train(options("gpu", 4), *gpu);
+  EXPECT_GT(accuracy, 50);
+  EXPECT_NEAR(accuracy, train(options("processor", 4), Device::cpu()), 3);
+  for (std::int64_t i = 0; i < 10; ++i) {
+    const InferOptions asked{.artifacts = artifacts("gpu"), .image = {}, .index = i};
+    EXPECT_EQ(infer(asked, *gpu), infer(asked, Device::cpu())) << i;
+  }
 }
 
 TEST_F(Guide, TrainsAgainWhereATrainingWas) {

@@ -208,9 +208,9 @@ TEST(Refusal, OfACheckNamesHowManyPlaces) {
 TEST(Profiles, AreDevicesByName) {
   std::vector<std::string> names;
   for (const Device& device : devices(DeviceKind::Virtual)) names.push_back(device.name());
-  EXPECT_EQ(names, (std::vector<std::string>{"simulated", "simulated:cuda", "simulated:vulkan8", "simulated:vulkan64",
-                                             "simulated:vulkan0", "simulated:vulkan32", "simulated:metal",
-                                             "simulated:webgpu"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"simulated", "simulated:cuda", "simulated:rocm", "simulated:vulkan8",
+                                             "simulated:vulkan64", "simulated:vulkan0", "simulated:vulkan32",
+                                             "simulated:metal", "simulated:webgpu"}));
   for (const std::string& each : names) EXPECT_EQ(Device::parse(each).name(), each);
 }
 

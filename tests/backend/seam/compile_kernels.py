@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compile_kernels.py PROFILE PROGRAM [ARGS]: prints every kernel that the tests make on a simulated device, and shows each to
-the compilers of its language that the machine has: glslangValidator and spirv-val, tint and naga, or a C++ compiler with
-declarations of Metal's library. Exits with 77 where there is none."""
+the compilers of its language that the machine has: glslangValidator and spirv-val, tint and naga, hipcc, or a C++ compiler
+with declarations of Metal's library. Exits with 77 where there is none."""
 import os
 import pathlib
 import re
@@ -44,14 +44,23 @@ def check_wgsl(path):
     return "".join(said([*words, str(path)]) for words in checkers)
 
 
-def check_metal(paths):
-    """All at once, each in a namespace of its own, as the compiler reads its library once."""
+# By ending: the library's header, and the compiler. All kernels are compiled at once, as it reads its library once.
+TOGETHER = {
+    ".metal": ("metal_stdlib", ["c++", "-std=c++20", "-fsyntax-only", "-isystem", str(METAL)]),
+    ".hip": ("hip/hip_runtime.h", ["hipcc", "-x", "hip", "-std=c++17", "--cuda-device-only", "--offload-arch=gfx90a",
+                                   "--offload-arch=gfx1030", "-c", "-o", os.devnull]),
+}
+
+
+def check_together(paths, header, command):
+    """Each in a namespace of its own."""
     source = paths[0].parent / "all.cpp"
-    lines = ["#include <metal_stdlib>"]
+    lines = [f"#include <{header}>"]
     for i, path in enumerate(paths):
+        path.write_text(path.read_text().replace('extern "C" __global__', "__global__"))  # such names know no namespace
         lines.append(f'namespace kernel{i} {{\n#include "{path}"\n}}')
     source.write_text("\n".join(lines))
-    return said(["c++", "-std=c++20", "-fsyntax-only", "-isystem", str(METAL), str(source)])
+    return said([*command, str(source)])
 
 
 def complaints(folder):
@@ -62,12 +71,13 @@ def complaints(folder):
         if paths and not (shutil.which(tool) or (ending == ".wgsl" and shutil.which("naga"))):
             return None
         found.update({path: check(path) for path in paths})
-    metal = sorted(folder.glob("*.metal"))
-    if metal and not shutil.which("c++"):
-        return None
-    for i in range(0, len(metal), 200):
-        found.update(dict.fromkeys(metal[i : i + 200], ""))
-        found[metal[i]] = check_metal(metal[i : i + 200])
+    for ending, (header, command) in TOGETHER.items():
+        paths = sorted(folder.glob("*" + ending))
+        if paths and not shutil.which(command[0]):
+            return None
+        for i in range(0, len(paths), 200):
+            found.update(dict.fromkeys(paths[i : i + 200], ""))
+            found[paths[i]] = check_together(paths[i : i + 200], header, command)
     return found
 
 

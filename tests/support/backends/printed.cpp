@@ -22,6 +22,7 @@ struct Language {
 Language language_of(std::string_view profile) {
   if (profile == "simulated:webgpu") return {&gpu::kWgslTarget, ".wgsl"};
   if (profile == "simulated:metal") return {&gpu::kMetalTarget, ".metal"};
+  if (profile == "simulated:rocm") return {&gpu::kHipTarget, ".hip"};
   if (profile == "simulated:cuda") return {&gpu::kCudaTarget, ".cu"};
   return {profile == "simulated:vulkan32" ? &gpu::kVulkanTarget : &gpu::kGlslTarget, ".comp"};
 }

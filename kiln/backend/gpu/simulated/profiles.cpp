@@ -16,6 +16,16 @@ constexpr Capabilities cuda() {
   return {.fragments = kHalfFragments, .together = 4, .multiprocessors = 4, .memory = kMemory};
 }
 
+/// AMD's of the CDNA architectures, by HIP: wavefronts of 64 threads and 64 KB of shared memory a block (AMD, "Instruction Set
+/// Architecture" of the MI200). What its matrix cores hold, Kiln does not know.
+constexpr Capabilities rocm() {
+  Capabilities has = cuda();
+  has.fragments = {};
+  has.lanes = {64, 64};
+  has.shared_memory = 64 << 10;
+  return has;
+}
+
 /// A device with Vulkan 1.3 and what its optional features are on most desktop GPUs: 64-bit integers and 8- and 16-bit
 /// storage. The limits are the least that the Vulkan 1.3 specification requires ("Required Limits"):
 /// maxComputeWorkGroupInvocations 128 is raised to 256 by Vulkan 1.4, maxComputeSharedMemorySize 16384,
@@ -112,6 +122,7 @@ constexpr Capabilities webgpu() {
 constexpr Profile kProfiles[] = {
     {"simulated", cuda()},
     {"simulated:cuda", cuda()},
+    {"simulated:rocm", rocm()},
     // Lanes of Intel's and lavapipe's width; of AMD's, which has float64 too; and a device without shuffles.
     {"simulated:vulkan8", vulkan(8, kComputed - Types{DType::F64})},
     {"simulated:vulkan64", vulkan(64, kComputed)},

@@ -1,6 +1,7 @@
 #include "kiln/backend/gpu/tune/parts.hpp"
 
 #include <array>
+#include <memory>
 
 #include "kiln/backend/gpu/family/choice.hpp"
 #include "kiln/core/error/error.hpp"
@@ -35,32 +36,31 @@ struct Trial {
   Call call() { return {in, out}; }
 };
 
-struct PartsFirst {
-  bool value;
+/// What the answer is kept by. A plan's calls have sizes in common, and their operands may lie in many ways.
+struct Question {
+  std::string text;
 };
 
 }  // namespace
 
 bool parts_are_quicker(Gpu& gpu, const op::Op& op, const op::RowFused& as, const Call& call,
                        FunctionRef<bool(Call)> fused) {
-  return as.sequence
-      ->cached<PartsFirst>(gpu.id(),
-                           [&] {
-                             static const std::array<std::string, 2> kWays{"fused", "parts"};
-                             const int way = gpu.choices().choose(question_of(op, as, call), kWays, [&](int i) {
-                               Trial trial(call);
-                               try {
-                                 if (i == 0) return fused(trial.call());
-                                 run_expansion(gpu, op, trial.call());
-                                 return true;
-                               } catch (const Refused&) {
-                               } catch (const MemoryError&) {  // there is no room for other results
-                               }
-                               return false;
-                             });
-                             return PartsFirst{way == 1};
-                           })
-      .value;
+  const Question question{question_of(op, as, call)};
+  return gpu.made<bool>(question, [&] {
+    static const std::array<std::string, 2> kWays{"fused", "parts"};
+    const int way = gpu.choices().choose(question.text, kWays, [&](int i) {
+      Trial trial(call);
+      try {
+        if (i == 0) return fused(trial.call());
+        run_expansion(gpu, op, trial.call());
+        return true;
+      } catch (const Refused&) {
+      } catch (const MemoryError&) {  // there is no room for other results
+      }
+      return false;
+    });
+    return std::make_shared<const bool>(way == 1);
+  });
 }
 
 }  // namespace kiln::gpu

@@ -293,14 +293,17 @@ TEST_F(Choosing, KeepsTheBitsOfGradientsOfAttention) {
 }
 
 /// exp(x - max) / sum of rows, and the kernels that it took.
-std::pair<std::vector<double>, std::vector<std::string>> softmax_by_hand(std::unique_ptr<Choices> choices) {
-  const test::WatchedDevice on(std::move(choices));
-  const Value x = on.of({7, 33});
+std::pair<std::vector<double>, std::vector<std::string>> softmax_by_hand(const test::WatchedDevice& on,
+                                                                         const Value& x) {
   (void)on.launches();
   const Value powers = exp(x - max(x, {1}, true));
   const Value y = powers / sum(powers, {1}, true);
   std::vector<std::string> launches = on.launches();
   return {y.data().to_vector<double>(), std::move(launches)};
+}
+std::pair<std::vector<double>, std::vector<std::string>> softmax_by_hand(std::unique_ptr<Choices> choices) {
+  const test::WatchedDevice on(std::move(choices));
+  return softmax_by_hand(on, on.of({7, 33}));
 }
 
 TEST_F(Choosing, TakesPartsOfAFusedKernelWhereTheyAreQuicker) {
@@ -317,6 +320,20 @@ TEST_F(Choosing, TakesPartsOfAFusedKernelWhereTheyAreQuicker) {
   ASSERT_EQ(numbers.size(), expected.size());
   for (std::size_t i = 0; i < numbers.size(); ++i)
     EXPECT_NEAR(numbers[i], expected[i], 1e-6);  // sums have other orders
+}
+
+// One plan runs with operands that lie in memory in two ways.
+TEST_F(Choosing, AsksForPartsByHowOperandsLie) {
+  write("both",
+        "kiln 3 on a device: rows of max, sub+exp, div in 2^3, float32 2^3 apart 2^6 = fused\n"
+        "kiln 3 on a device: rows of max, sub+exp, div in 2^3, float32 2^3 2^6 apart = parts\n");
+  const test::WatchedDevice on(shipped(path("both")));
+  const Value rows = on.of({7, 33}), columns = transpose(on.of({33, 7}), 0, 1);
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_EQ(softmax_by_hand(on, rows).second, std::vector<std::string>{"row_program"});
+    const std::vector<std::string> launches = softmax_by_hand(on, columns).second;
+    EXPECT_EQ(std::ranges::count(launches, "row_program"), 0) << ::testing::PrintToString(launches);
+  }
 }
 
 }  // namespace
