@@ -1,6 +1,7 @@
 // A module in which WebAssembly breaks off, in Node and in a page: the call is rejected with a sentence, all later ones too, nothing
 // hangs, and another module starts.
 import {execFileSync} from 'node:child_process';
+import {writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {check, options, run} from './support.mjs';
 
@@ -34,11 +35,13 @@ const CASES = [['here', 'unreachable'], ['here', 'overflow'], ['here', 'address'
   ['in_a_team', 'unreachable'], ['in_a_team', 'overflow'], ['in_a_team', 'address'], ['beside', 'unreachable']];
 
 /** Each in a process of its own, which has to end by itself, and well. */
-async function inNode() {
+async function inNode({folder}) {
   for (const [name, kind] of CASES) {
     const given = {index: `file://${join(options.source, 'packaging/npm/index.js')}`, module: `file://${join(options.modules, 'faults.js')}`, worker: false, name, kind};
     const program = `console.log(JSON.stringify(await (${call})(${JSON.stringify(given)}))); process.exit(0);`;
-    const said = execFileSync(process.execPath, ['--input-type=module', '-e', program], {encoding: 'utf8', timeout: 60000, stdio: ['ignore', 'pipe', 'ignore']});
+    const file = join(folder, 'program.mjs');  // `node -e` would start its threads as it was started itself
+    writeFileSync(file, program);
+    const said = execFileSync(process.execPath, [file], {encoding: 'utf8', timeout: 60000, stdio: ['ignore', 'pipe', 'ignore']});
     checkLines(name, kind, JSON.parse(said.trim().split('\n').at(-1)));
   }
 }
