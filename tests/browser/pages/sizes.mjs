@@ -1,4 +1,4 @@
-// What a visitor of the page of digits downloads: the module without WebGPU, its JavaScript and the weights, by gzip.
+// What a visitor of the page of digits downloads, by gzip: the module without WebGPU and threads, its JavaScript and the weights.
 import {existsSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {gzipSync} from 'node:zlib';
