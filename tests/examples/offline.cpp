@@ -125,7 +125,7 @@ TEST(ExamplesOffline, RefuseWordsThatTheyDoNotTake) {
   const std::string_view federated = program_of("federated");
   if (federated.empty()) return;
   EXPECT_EQ(output_of(text("(", federated, " many) 2>&1; test $? -eq 1")),
-            "ROUNDS is 'many', it must be a whole number from 1 to 1000000\n");
+            "ArgumentError: ROUNDS is 'many', it must be a whole number from 1 to 1000000\n");
 }
 
 }  // namespace
