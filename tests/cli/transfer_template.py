@@ -82,7 +82,8 @@ with tempfile.TemporaryDirectory() as name:
         half = run(folder, *options)
         assert half.returncode == 1 and "belong together" in half.stderr + half.stdout, half
     write_weights(folder / "weights.safetensors")
-    learned = run(folder, "--plain", "--data", "photos", "--weights", "weights.safetensors", "--side", "32", "--epochs", "4", "--batch", "8")
+    learned = run(folder, "--plain", "--data", "photos", "--weights", "weights.safetensors", "--side", "32", "--epochs", "4",
+                  "--batch", "8", "--rate", "0.003")
     assert learned.returncode == 0, learned
     for kind, colour in {"blue": (30, 50, 180), "red": (180, 50, 30)}.items():
         write_png(folder / f"new-{kind}.png", colour)

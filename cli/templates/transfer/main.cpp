@@ -22,10 +22,10 @@ struct Run {
   std::string out = "model.safetensors";
   bool plain = false;  // lines in place of the dashboard
   int depth = 18;      // of the ResNet in the file of weights: 18, 34 or 50
-  std::int64_t side = 224, epochs = 5, batch = 32;
-  std::int64_t digits = 500;  // that are drawn without --data
+  std::int64_t side = 224, epochs = 10, batch = 32;
+  std::int64_t digits = 1000;  // that are drawn without --data
   int workers = 2;
-  double rate = 3e-3;
+  double rate = 0.01;
   std::uint64_t seed = 1;
 };
 
