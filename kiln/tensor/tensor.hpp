@@ -198,14 +198,17 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   std::vector<T> to_vector() const {
     return data().template to_vector<T>();
   }
+  /// The only element, of any rank. Throws ShapeError where there is not exactly one.
   template <class T = typename K::Element>
-  T item() const requires(D == 0) {
+  T item() const {
+    if (numel() != 1) (void)value_.item();  // throws
     return to_vector<T>()[0];
   }
   // ---- starting to read: Future::get() waits, co_await too; read(x, y) reads several in one synchronisation ---------
   Future<TensorData> read_async() const { return kiln::read_async(value_); }
   template <class T = typename K::Element>
-  Future<T> item_async() const requires(D == 0) {
+  Future<T> item_async() const {
+    if (numel() != 1) (void)value_.item();  // throws
     return {start_read({&value_, 1}), [](std::vector<TensorData> data) { return data[0].template to_vector<T>()[0]; }};
   }
 
