@@ -12,7 +12,6 @@ dtype: The element type.
 device: Where the elements are.
 data: The elements on the host, with shape and type.
 to_vector: The elements on the host, in row-major order.
-item: The only element of a tensor of rank 0.
 read_async: Starts to read; `get()` of the result waits.
 item_async: Starts to read the only element; `get()` of the result waits.
 from_data: A tensor of elements on the host, of any source.

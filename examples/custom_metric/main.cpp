@@ -63,7 +63,7 @@ void train_digits(const Run& run) {
   DataLoader valid(cached(Digits({.count = 1000, .seed = 2})), ImageBatcher::normalized(), {.batch_size = 300});
 
   Learner learner(model, AdamConfig{}.init(model), step, {.epochs = run.epochs});
-  learner.metric(metric::Accuracy{}).metric(ConfidentMistakes{.sure = 0.8});
+  learner.rate(1e-3).metric(metric::Accuracy{}).metric(ConfidentMistakes{.sure = 0.8});
   watch(learner, {run.plain, run.web});
   learner.fit(train, valid);
 }

@@ -81,7 +81,7 @@ void train_digits(const Run& run) {
   DataLoader valid(cached(Digits({.count = 1000, .seed = 2})), ImageBatcher::normalized(), {.batch_size = 250});
 
   Learner learner(model, AdamConfig{}.init(model), step, {.epochs = run.epochs});
-  learner.metric(metric::Accuracy{}).add(Bars{.width = run.width});
+  learner.rate(1e-3).metric(metric::Accuracy{}).add(Bars{.width = run.width});
   learner.fit(train, valid);
 }
 

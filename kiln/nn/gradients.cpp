@@ -37,7 +37,8 @@ void require_trainable(std::string_view function, const ModuleView& model) {
     require_leaf(function, path, param.value());
   });
   require<AutodiffError>(params > 0, function, ": the model has no parameters");
-  require<AutodiffError>(trained > 0, function, ": all parameters of the model are frozen");
+  require<AutodiffError>(trained > 0, function,
+                         ": all parameters of the model are frozen: unfreeze(model) makes one that is trained");
 }
 
 namespace {

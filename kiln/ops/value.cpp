@@ -51,7 +51,8 @@ TensorData Value::data() const {
 }
 
 double Value::item() const {
-  require<ShapeError>(numel() == 1, "item: ", *this, " has ", numel(), " elements, not one");
+  require<ShapeError>(numel() == 1, "item: ", *this, " has ", numel(),
+                      " elements, not one: index the one you want first, or read all by to_vector()");
   return is_scalar_ ? scalar_.to<double>() : data().at(0);
 }
 

@@ -35,7 +35,8 @@ Graph graph_from_record(const TensorFileView& record, std::string_view file, con
   require<DeviceError>(static_cast<bool>(device), file, ": no device was given");
   const auto program = record.tensors.find(kProgram);
   require<LoadError>(program != record.tensors.end() && program->second.dtype == DType::U8, file,
-                     ": it holds tensors, but no captured program: load() reads models");
+                     ": it holds tensors, but no captured program: save(capture(...), file) writes one; load() reads "
+                     "weights into a model");
   wire::Reader in(file, program->second.bytes);
   std::size_t taken = 0;
   const Graph graph = read_graph(in, device, [&](std::size_t i, const GraphConstant& constant) {

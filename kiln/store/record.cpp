@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "kiln/core/convert.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -130,6 +131,35 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
   return problems;
 }
 
+/// If all names of the file fit below one member of the module, or all names of the module below one key of the file,
+/// returns what to do; otherwise nothing.
+std::string prefix_advice(const TensorSource& record, const std::vector<RecordPart>& parts) {
+  std::set<std::string_view> expected;
+  for (const RecordPart& part : parts) each_name(part, [&](const std::string& name) { expected.insert(name); });
+  if (record.tensors.empty() || expected.empty()) return {};
+  const auto prefix_of = [](std::string_view longer, std::string_view name) {
+    if (longer.size() < name.size() + 2 || !longer.ends_with(name)) return std::string_view();
+    longer.remove_suffix(name.size());
+    return longer.ends_with('.') ? longer : std::string_view();
+  };
+  for (const std::string_view name : expected) {
+    const auto prefix = prefix_of(name, record.tensors.begin()->first);
+    const auto fits = [&](const auto& tensor) { return expected.contains(std::string(prefix) + tensor.first); };
+    if (!prefix.empty() && std::ranges::all_of(record.tensors, fits)) {
+      const std::string member(prefix.substr(0, prefix.size() - 1));
+      return text("all its names lack '", prefix, "': load into that member, load(model.", member, ", ...)");
+    }
+  }
+  for (const auto& [name, tensor] : record.tensors) {
+    const auto prefix = prefix_of(name, parts[0].name);
+    const auto fits = [&](const RecordPart& part) { return record.tensors.contains(std::string(prefix) + part.name); };
+    if (!prefix.empty() && std::ranges::all_of(parts, fits))
+      return text("the module's names are all below '", shown(prefix), "' there: LoadOptions::under = \"",
+                  shown(prefix.substr(0, prefix.size() - 1)), "\" selects them");
+  }
+  return {};
+}
+
 Value converted(TensorData data, const Value& expected, FloatPolicy floats) {
   if (expected.is_scalar()) {
     if (expected.scalar().kind() == Kind::Float) return Value(data.at(0));
@@ -201,6 +231,8 @@ LoadedValues fit(const TensorSource& record, const std::vector<RecordPart>& part
   const std::vector<std::string> problems = compare(record, parts, owner, options, fitted.report);
   if (problems.size() == 1) fail<LoadError>(file, ": ", problems[0]);
   if (!problems.empty()) {
+    if (fitted.report.loaded.empty() && fitted.report.mismatched.empty() && owner == "module")
+      if (const std::string said = prefix_advice(record, parts); !said.empty()) fail<LoadError>(file, ": ", said);
     std::string list;
     for (const std::string& problem : problems) list += "\n  " + problem;
     fail<LoadError>(file, ": does not fit the ", owner, ":", list);

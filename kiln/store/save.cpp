@@ -55,9 +55,12 @@ LoadedValues fit(const std::string& path, const std::vector<RecordPart>& parts, 
     return fit(source, parts, owner, path, options);
   } catch (const LoadError& error) {
     const std::size_t known = count_known(source, parts);
+    // More of the parts get a tensor, or fewer tensors are left without a part.
     const auto helps = [&](auto edit) {
       try {
-        return count_known(edit(), parts) > known;
+        const TensorSource other = edit();
+        const std::size_t then = count_known(other, parts);
+        return then > known || (then == known && other.tensors.size() < source.tensors.size());
       } catch (const Error&) { return false; }
     };
     if (!options.pytorch_layers && has_pytorch_layers(source) &&

@@ -80,7 +80,8 @@ class Learner final : public training::Loop {
     train_with(std::move(ranks), sharding, kHasParts);
   }
 
-  /// Throws ArgumentError for a rate that is not positive.
+  /// Throws ArgumentError for a rate that is not positive. Without it and without a schedule, the rate is 1e-3, which a
+  /// Message says.
   Learner& rate(double rate) {
     set_rate(rate);
     return *this;

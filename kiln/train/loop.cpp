@@ -12,6 +12,7 @@ namespace kiln::training {
 namespace {
 
 constexpr std::string_view kPlateau = "reduce on plateau";
+constexpr double kDefaultRate = 1e-3;
 
 Measured measured(std::string split, const MetricList& metrics) {
   Measured measured{std::move(split), metrics.names()};
@@ -28,18 +29,6 @@ void require_rates(const std::vector<double>& rates, const Position& at) {
                            " for step ", at.step + 1, " is ", rates[i], ", it must be finite and not negative");
 }
 
-/// Returns the path of the first trained parameter that is not finite.
-std::optional<std::string> not_finite_weights(const nn::ModuleView& model) {
-  const NoGrad pause;
-  std::vector<std::pair<std::string, Value>> finite;
-  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
-    if (!param.is_frozen()) finite.emplace_back(path, all(is_finite(param.value())));
-  });
-  for (const auto& [path, value] : finite)
-    if (value.item() == 0) return path;
-  return std::nullopt;
-}
-
 }  // namespace
 
 Loop::Loop(const LearnerConfig& config, bool by_hand) : run_(config), by_hand_(by_hand) {
@@ -48,7 +37,8 @@ Loop::Loop(const LearnerConfig& config, bool by_hand) : run_(config), by_hand_(b
   require<ArgumentError>(!by_hand || (config.accumulate == 1 && !config.autocast && !optional_state_.scaler &&
                                       config.not_finite != NotFinite::Skip),
                          "training: a step that is written by hand accumulates, casts, scales and skips by itself");
-  set_rate(1e-3);
+  set_rate(kDefaultRate);
+  has_default_rate_ = true;
 }
 
 void Loop::train_with(Ranks ranks, Sharding sharding, bool has_parts) {
@@ -137,6 +127,23 @@ void Loop::try_out(const Loop& other) {
   optional_state_.average = other.optional_state_.average;
 }
 
+void Loop::report_doubts(const Batches* valid) {
+  const auto say = [&](std::string sentence) { run_.notify(Message{std::move(sentence)}); };
+  if (valid && !team_.several() && valid->size(0) == 0)
+    say("the validation data have no batches: nothing will be measured");
+  if (by_hand_ || run_.at.step > 0) return;
+  if (has_default_rate_)
+    say(text("the rate is ", kDefaultRate, ", as none was given: rate(...) or schedule(...) sets it"));
+  bool any = false, trains = false;
+  nn::walk(model_ref(), [&](const nn::PartPath&, nn::AnyLeaf& leaf) {
+    const nn::Mode* const mode = leaf.get<nn::Mode>();
+    any = any || mode;
+    trains = trains || (mode && *mode == nn::Mode::Train);
+  });
+  if (any && !trains)
+    say("the model is in Mode::Valid, without dropout and the like: train(model) makes one for training");
+}
+
 RunEnd Loop::fit(const Batches& train, const Batches* valid) {
   try {
     return train_on(train, valid);
@@ -184,6 +191,7 @@ RunEnd Loop::train_on(const Batches& train, const Batches* valid) try {
   if (valid) measures.push_back(measured("valid", valid_metrics_));
   run_.begin(team_.most(train.size(run_.at.epoch)), num_params(model_ref()), devices_of(model_ref()),
              std::move(measures));
+  report_doubts(valid);
   train_metrics_.begin();
   team_.agree(run_, false);
   while (!run_.done()) {
@@ -258,11 +266,6 @@ void Loop::step_ended(const Batches& train, const Batches* valid) {
     run_.next_epoch();
   }
   if (team_.agree(run_, checkpoints_.due(run_, ended)) && settle()) save(train);
-}
-
-void Loop::check_weights() {
-  if (std::exchange(checked_step_, run_.at.step) == run_.at.step) return;
-  if (const auto path = not_finite_weights(model_ref())) run_.report_not_finite(text("the weights '", *path, '\''));
 }
 
 void Loop::save(const Batches& train) {

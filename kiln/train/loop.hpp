@@ -59,7 +59,10 @@ class Loop {
   void train_with(Ranks ranks, Sharding sharding, bool has_parts);
   static void require_rate(double rate);
   void set_rate(double rate);
-  void set_rates(std::function<Rates(const Position&)> rates) { rates_ = std::move(rates); }
+  void set_rates(std::function<Rates(const Position&)> rates) {
+    rates_ = std::move(rates);
+    has_default_rate_ = false;
+  }
   void set_plateau(const ReduceOnPlateauConfig& config, MetricName name);
   void keep_checkpoints(const std::filesystem::path& directory, const CheckpointRules& rules, bool resume,
                         Json configuration);
@@ -154,12 +157,17 @@ class Loop {
   /// on a rank that has none.
   Buckets start_combining(const void* batch, FunctionRef<Value()> loss, const Team::BatchShare& part);
   void step_ended(const Batches& train, const Batches* valid);
+  /// Reports what is allowed, but seldom meant: a rate that nobody gave, a model in Mode::Valid, no data of validation.
+  void report_doubts(const Batches* valid);
+  /// Returns what a loss that is not finite comes from, as far as the weights tell.
+  std::string cause_of_loss();
   /// Reports weights that are not finite, once a step.
   void check_weights();
   void save(const Batches& train);
   void draw_pictures();
 
   bool by_hand_;
+  bool has_default_rate_ = true;
   Callbacks callbacks_;
   std::function<Rates(const Position&)> rates_;
   RunFacts facts_;

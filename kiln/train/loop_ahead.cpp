@@ -32,7 +32,7 @@ bool Loop::settle_oldest() {
   swap_state();  // the model is what it was before the step
   try {
     oldest.outcome.wait();
-    (void)run_.accepts(oldest.outcome.loss());
+    (void)run_.accepts(oldest.outcome.loss(), [&] { return cause_of_loss(); });
     swap_state();
     drop_oldest_state();
     run_.at = oldest.step.at;

@@ -9,6 +9,21 @@
 #include "kiln/train/loop.hpp"
 
 namespace kiln::training {
+namespace {
+
+/// Returns the path of the first trained parameter that is not finite.
+std::optional<std::string> not_finite_weights(const nn::ModuleView& model) {
+  const NoGrad pause;
+  std::vector<std::pair<std::string, Value>> finite;
+  visit_params(model, [&](const std::string& path, const nn::AnyLeaf& param) {
+    if (!param.is_frozen()) finite.emplace_back(path, all(is_finite(param.value())));
+  });
+  for (const auto& [path, value] : finite)
+    if (value.item() == 0) return path;
+  return std::nullopt;
+}
+
+}  // namespace
 
 Loop::BatchResult Loop::learn_by_hand(void* batch, bool owned, const StepContext& context) {
   require<DataError>(batch, "training: this rank has ", run_.at.batch,
@@ -72,7 +87,7 @@ Loop::BatchResult Loop::combine_outcomes(Outcome outcome) {
   if (result.outcome.output) result.own = {static_cast<double>(result.outcome.loss->item()), result.outcome.items};
   result.total = team_.total(result.own.loss, result.own.items);
   run_.require_items(result.total.items);
-  result.accepted = run_.accepts(result.total.loss);
+  result.accepted = run_.accepts(result.total.loss, [&] { return cause_of_loss(); });
   return result;
 }
 
@@ -98,6 +113,19 @@ void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates)
     else update(rates, grads);
   }
   if (optional_state_.average) optional_state_.average->update(model_ref());
+}
+
+std::string Loop::cause_of_loss() {
+  if (const auto path = not_finite_weights(model_ref()))
+    return text("the weights '", *path,
+                "' are not finite: an earlier step was too large, so try a lower rate, or clip "
+                "gradients");
+  return "all weights are finite: look for NaN in the batch, or for a logarithm of 0 or a division by 0 in the step";
+}
+
+void Loop::check_weights() {
+  if (std::exchange(checked_step_, run_.at.step) == run_.at.step) return;
+  if (const auto path = not_finite_weights(model_ref())) run_.report_not_finite(text("the weights '", *path, '\''));
 }
 
 GradientsParams Loop::earlier_gradients() { return gradients_.count() > 0 ? gradients_.sum() : GradientsParams{}; }

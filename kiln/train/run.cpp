@@ -41,7 +41,9 @@ void TrainingRun::notify(const training::Event& event) const {
 }
 
 void TrainingRun::expect(std::int64_t batches) {
-  require<DataError>(batches > 0, "training: the training data have no batches");
+  require<DataError>(
+      batches > 0,
+      "training: the training data have no batches: they have no items, or fewer than a batch and drop_last");
   batches_ = batches;
 }
 
@@ -110,10 +112,11 @@ void TrainingRun::require_items(std::int64_t items) const {
   require<DataError>(items > 0, "training: batch ", at.batch + 1, " of epoch ", at.epoch + 1, " has no items");
 }
 
-bool TrainingRun::accepts(double loss) {
+bool TrainingRun::accepts(double loss, FunctionRef<std::string()> cause) {
   if (std::isfinite(loss) || config_.not_finite == NotFinite::Ignore) return true;
-  require<DataError>(config_.not_finite == NotFinite::Skip, "training: the loss of step ", at.step + 1, " is ", loss,
-                     " (epoch ", at.epoch + 1, ", batch ", at.batch + 1, ")");
+  if (config_.not_finite == NotFinite::Stop)
+    fail<DataError>("training: the loss of step ", at.step + 1, " is ", loss, " (epoch ", at.epoch + 1, ", batch ",
+                    at.batch + 1, "); ", cause());
   notify(training::Message{text("step ", at.step + 1, " is left out: its loss is ", loss)});
   return false;
 }

@@ -9,6 +9,7 @@
 
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/dtype.hpp"
+#include "kiln/core/function_ref.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/optim/scaler.hpp"
 #include "kiln/train/events.hpp"
@@ -77,8 +78,8 @@ class TrainingRun {
   void report(training::Step step, double sum) const;
   /// Throws DataError for a batch without items, from which nothing can be learned.
   void require_items(std::int64_t items) const;
-  /// Returns false, or throws, if this loss must not be used.
-  bool accepts(double loss);
+  /// Returns false, or throws, if this loss must not be used. `cause` ends the error's sentence.
+  bool accepts(double loss, FunctionRef<std::string()> cause);
   /// Reports that training made `what` infinite or NaN; with NotFinite::Stop as a DataError.
   void report_not_finite(std::string_view what) const;
 

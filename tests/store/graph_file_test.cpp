@@ -164,8 +164,10 @@ TEST(GraphFile, SaysWhatDoesNotFit) {
   EXPECT_EQ(said([&] { load_graph(file.path, device); }), "DataError: a: 'constant.0' is missing");
   record.tensors.erase("program");
   save_tensors(record, file.path);
-  EXPECT_EQ(said([&] { load_graph(file.path, device); }),
-            "LoadError: a: it holds tensors, but no captured program: load() reads models");
+  EXPECT_EQ(
+      said([&] { load_graph(file.path, device); }),
+      "LoadError: a: it holds tensors, but no captured program: save(capture(...), file) writes one; load() reads "
+      "weights into a model");
 }
 
 TEST(GraphFile, DamagedOnesAreReadOrRefused) {

@@ -71,6 +71,19 @@ TEST(Load, TakesTheDotsAndNamesOfOthersApart) {
   expect_same(loaded, model);
 }
 
+TEST(Load, NamesTheOptionThatLeavesOutWhatPytorchCounts) {
+  const TemporaryFile file("theirs.pt");
+  Model model = make_model();
+  TensorSource source = source_of(model);
+  source.tensors.emplace("norm.num_batches_tracked", stored(TensorData({}, DType::I64)));
+  write_tensors(source, file.path);
+  EXPECT_EQ(error_of([&] { load(model, file.path); }),
+            text("LoadError: ", file.path,
+                 ": 'norm.num_batches_tracked' is unexpected, the module has none\n"
+                 "  LoadOptions::pytorch_layers reads layers by the names of PyTorch's, as here"));
+  EXPECT_TRUE(load(model, file.path, {.pytorch_layers = true}).complete());
+}
+
 TEST(Load, LayoutsOfOtherFrameworksAreTurned) {
   const TemporaryFile file("theirs.npz");
   const Model model = make_model();

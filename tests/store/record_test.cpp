@@ -111,6 +111,26 @@ TEST(Record, NamesAMissingTensorAndTheOneThatWasPerhapsMeant) {
             "  'mlp.fc.weight' is unexpected, the module has none");
 }
 
+/// A model around another, as those who fine-tune write it.
+struct Around {
+  Model body;
+  nn::Linear head;
+};
+
+TEST(Record, SaysWhereTheNamesFitIfOneBeginningIsAllThatDiffers) {
+  const Device cpu = Device::cpu();
+  const Around around{make_model(cpu), nn::LinearConfig{.in = 2, .out = 2}.init(cpu)};
+  EXPECT_EQ(load_error(record_of(make_model(cpu)), around),
+            "m.safetensors: all its names lack 'body.': load into that member, load(model.body, ...)");
+  EXPECT_EQ(
+      load_error(record_of(around), make_model(cpu)),
+      "m.safetensors: the module's names are all below 'body.' there: LoadOptions::under = \"body\" selects them");
+
+  TensorFile file = record_of(make_model(cpu));  // one name that does not fit: the list says which
+  file.tensors.emplace("other", TensorData());
+  EXPECT_NE(load_error(file, around).find("\n  'other' is unexpected, the module has none"), std::string::npos);
+}
+
 TEST(Record, NamesEveryMisfitInOneError) {
   TensorFile file = record_of(nn::LinearConfig{.in = 3, .out = 2}.init(Device::cpu()));
   EXPECT_EQ(load_error(file, nn::LinearConfig{.in = 4, .out = 2}.init(Device::cpu())),

@@ -62,6 +62,20 @@ TEST(Reading, GoesOnWhileDataAreUnderWay) {
   EXPECT_EQ(sentence_of([&] { return future.get(); }), "ArgumentError: a future was taken twice");
 }
 
+TEST(Reading, AnItemIsTheOnlyElementOfAnyRank) {
+  const Device cpu = Device::cpu();
+  EXPECT_EQ((Tensor<2>::of({{2.5}}, cpu).item()), 2.5f);
+  EXPECT_EQ((full<Int>({1, 1, 1}, 7, cpu).item_async().get()), 7);
+  EXPECT_EQ((full({1}, 0.25, cpu).to(DType::F64).item<double>()), 0.25);
+  const auto many = zeros({2, 3}, cpu);
+  const std::string sentence =
+      "ShapeError: item: float32 [2, 3] has 6 elements, not one: index the one you want first, or read all by "
+      "to_vector()";
+  EXPECT_EQ(sentence_of([&] { return many.item(); }), sentence);
+  EXPECT_EQ(sentence_of([&] { return many.item_async(); }), sentence);
+  EXPECT_THROW(zeros({0}, cpu).item(), ShapeError);
+}
+
 TEST(Reading, TakesSeveralValuesInOneSynchronisation) {
   Fixture slow;
   const auto x = full({2}, 3, slow.device);

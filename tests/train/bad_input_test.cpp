@@ -23,7 +23,16 @@ namespace fs = std::filesystem;
 TEST(BadInput, ALossThatIsNoNumber) {
   std::vector<Points> batches = {{{1}, {1}}, {{0.0f / 0.0f}, {1}}, {{0}, {2}}};
   const auto sentence = sentence_of([&] { return line_learner({.epochs = 1}).fit(batches).at.step; });
-  EXPECT_EQ(sentence, "DataError: training: the loss of step 2 is nan (epoch 1, batch 2)");
+  EXPECT_EQ(
+      sentence,
+      "DataError: training: the loss of step 2 is nan (epoch 1, batch 2); all weights are finite: look for NaN in "
+      "the batch, or for a logarithm of 0 or a division by 0 in the step");
+  Line broken = line();
+  broken.linear.bias = nn::Param<1>(Tensor<1>::of({0.0f / 0.0f}, Device::cpu().autodiff()));
+  LineLearner lost(broken, AdamConfig{}.init(broken), fit_points, {.epochs = 1});
+  EXPECT_EQ(sentence_of([&] { return lost.fit(loader(4, {.batch_size = 4})).at.step; }),
+            "DataError: training: the loss of step 1 is nan (epoch 1, batch 1); the weights 'linear.bias' are not "
+            "finite: an earlier step was too large, so try a lower rate, or clip gradients");
 
   std::vector<Points> without = {batches[0], batches[2]};
   auto skips = line_learner({.epochs = 1, .not_finite = NotFinite::Skip}), clean = line_learner({.epochs = 1});
@@ -31,7 +40,7 @@ TEST(BadInput, ALossThatIsNoNumber) {
   EXPECT_EQ(skips.add(heard).fit(batches).at.items, 2);
   clean.fit(without);
   EXPECT_EQ(weights(skips.model()), weights(clean.model()));
-  EXPECT_EQ(heard.of<training::Message>()[0].text, "step 2 is left out: its loss is nan");
+  EXPECT_EQ(heard.of<training::Message>().back().text, "step 2 is left out: its loss is nan");
   EXPECT_TRUE(std::isfinite(heard.of<training::Evaluation>()[0].readings[0].value));
 
   auto goes_on = line_learner({.epochs = 1, .not_finite = NotFinite::Ignore});
@@ -60,7 +69,7 @@ TEST(BadInput, ALossOfValidationThatIsNoNumber) {
   for (const NotFinite rule : {NotFinite::Skip, NotFinite::Ignore}) {
     auto told = line_learner({.epochs = 2, .not_finite = rule});
     Heard notes;
-    EXPECT_EQ(told.add(notes).fit(train, holes).at.step, 4);
+    EXPECT_EQ(told.rate(1e-3).add(notes).fit(train, holes).at.step, 4);
     ASSERT_EQ(notes.of<training::Message>().size(), 2u);
     EXPECT_EQ(notes.of<training::Message>()[1].text, "after step 4 not finite: the loss of validation is nan");
   }
@@ -94,11 +103,65 @@ TEST(BadInput, AConfigurationWithoutMeaning) {
             "ArgumentError: training: accumulate is 0, it must be positive");
   auto none = loader(0, {});
   EXPECT_EQ(sentence_of([&] { return line_learner({.epochs = 1}).fit(none).at.step; }),
-            "DataError: training: the training data have no batches");
+            "DataError: training: the training data have no batches: they have no items, or fewer than a batch and "
+            "drop_last");
   auto twice = line_learner({.epochs = 1});
   twice.metric(metric::R2{});
   EXPECT_EQ(sentence_of([&] { return &twice.metric(metric::R2{}); }),
             "ArgumentError: training: there are two metrics called 'r2'");
+}
+
+TEST(BadInput, WhatIsAllowedButSeldomMeantIsSaid) {
+  auto data = loader(4, {.batch_size = 4}), none = loader(0, {});
+  const auto told = [&](Line model, auto prepare, auto fit) {
+    LineLearner learner(model, AdamConfig{}.init(model), fit_points, {.epochs = 1});
+    Heard heard;
+    prepare(learner.add(heard));
+    fit(learner);
+    fit(learner);  // says none of it again but the last
+    std::vector<std::string> sentences;
+    for (const auto& message : heard.of<training::Message>()) sentences.push_back(message.text);
+    return sentences;
+  };
+  using Sentences = std::vector<std::string>;
+  const auto rate = [](auto& learner) { learner.rate(1e-3); };
+  const auto fit = [&](auto& learner) { learner.fit(data); };
+  EXPECT_EQ(told(
+                line(0.5), [](auto&) {}, fit),
+            (Sentences{"the rate is 0.001, as none was given: rate(...) or schedule(...) sets it"}));
+  EXPECT_EQ(told(line(0.5), rate, fit), Sentences{});
+  EXPECT_EQ(told(line(0.5), [](auto& learner) { learner.schedule(ConstantConfig{.rate = 1e-3}); }, fit), Sentences{});
+  EXPECT_EQ(
+      told(valid(line(0.5)), rate, fit),
+      Sentences{"the model is in Mode::Valid, without dropout and the like: train(model) makes one for training"});
+  const std::string nothing = "the validation data have no batches: nothing will be measured";
+  EXPECT_EQ(told(line(0.5), rate, [&](auto& learner) { learner.fit(data, none); }), (Sentences{nothing, nothing}));
+}
+
+// A model for inference cannot be trained by mistake.
+TEST(BadInput, NothingToTrain) {
+  auto learner = line_learner({.epochs = 1});
+  const Line result = learner.result();
+  EXPECT_EQ(sentence_of([&] { return AdamConfig{}.init(result); }),
+            "AutodiffError: Adam: all parameters of the model are frozen: unfreeze(model) makes one that is trained");
+  LineLearner frozen(result, AdamConfig{}.init(line()), fit_points, {.epochs = 1});
+  EXPECT_EQ(sentence_of([&] { return frozen.fit(loader(4, {.batch_size = 4})).at.step; }),
+            "AutodiffError: value_and_grad: all parameters of the model are frozen: unfreeze(model) makes one that is "
+            "trained");
+}
+
+// Freezing after the optimizer was made is no mistake, nor is the reverse.
+TEST(Learner, ParametersMayBeFrozenOrThawedAfterTheOptimizerWasMade) {
+  auto data = loader(8, {.batch_size = 4});
+  const Line all = line(), part = freeze(all, Selector("linear.bias"));
+  LineLearner frozen(part, AdamConfig{}.init(all), fit_points, {.epochs = 1});
+  frozen.rate(0.1).fit(data);
+  EXPECT_NE(weights(frozen.model())[0], weights(all)[0]);
+  EXPECT_EQ(weights(frozen.model())[1], weights(all)[1]);
+  LineLearner thawed(all, AdamConfig{}.init(part), fit_points, {.epochs = 1}), usual = line_learner({.epochs = 1});
+  thawed.rate(0.1).fit(data);
+  usual.rate(0.1).fit(data);
+  EXPECT_EQ(weights(thawed.model()), weights(usual.model()));
 }
 
 /// Of two numbers, which of three classes.

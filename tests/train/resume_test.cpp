@@ -188,7 +188,7 @@ TEST(Checkpoints, AreMissedByALearnerWhoseDiskIsFull) {
   std::string sentence;
   {
     auto learner = line_learner({.steps = 20, .seed = 9}, 0.25);
-    learner.checkpoints(directory, {.every_steps = 3, .every_epochs = {}, .last = 2}).add(heard);
+    learner.rate(1e-3).checkpoints(directory, {.every_steps = 3, .every_epochs = {}, .last = 2}).add(heard);
     learner.add(Fills{disk, (directory / "index.json").string()});
     sentence = sentence_of([&] { return learner.fit(data); });
     EXPECT_EQ(learner.position().step, 20);

@@ -179,8 +179,9 @@ TensorFileView view_safetensors(std::span<const std::byte> bytes, std::string_vi
                      " bytes are too few for a safetensors file, which begins with a length of 8 bytes");
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
-  require<DataError>(length <= kLargestHeader, file, ": its header of ", length,
-                     " bytes is over the format's limit of ", kLargestHeader);
+  require<DataError>(length <= kLargestHeader, file,
+                     ": it is no safetensors file: its first 8 bytes would be the length of a header of ", length,
+                     " bytes, and the format's limit is ", kLargestHeader);
   const auto rest = bytes.subspan(kLengthBytes);
   require<DataError>(length <= rest.size(), file, ": its header should have ", length, " bytes, the file has only ",
                      rest.size(), " more");

@@ -220,9 +220,10 @@ TEST(Freeze, SaysWhatIsWrong) {
   EXPECT_EQ(sentence_of([&] { unfreeze(net, Selector::type("Conv") && "head"); }),
             "ArgumentError: unfreeze: (type Conv && 'head') selects none of the model's parameters");
   EXPECT_EQ(sentence_of([&] { value_and_grad(freeze(net), squared_error); }),
-            "AutodiffError: value_and_grad: all parameters of the model are frozen");
+            "AutodiffError: value_and_grad: all parameters of the model are frozen: unfreeze(model) makes one that is "
+            "trained");
   EXPECT_EQ(sentence_of([&] { SgdConfig{}.init(freeze(net)); }),
-            "AutodiffError: Sgd: all parameters of the model are frozen");
+            "AutodiffError: Sgd: all parameters of the model are frozen: unfreeze(model) makes one that is trained");
   EXPECT_EQ(frozen_in(freeze(net, Selector::none())), std::vector<std::string>{});
 }
 

@@ -112,7 +112,8 @@ TEST(Safetensors, NamesWhatIsWrongWithTheLength) {
   EXPECT_EQ(error_of(bytes_of("\x09\0\0\0\0\0\0\0{}"sv)),
             "m.safetensors: its header should have 9 bytes, the file has only 2 more");
   EXPECT_EQ(error_of(bytes_of("\xff\xff\xff\xff\xff\xff\xff\xff{}"sv)),
-            "m.safetensors: its header of 18446744073709551615 bytes is over the format's limit of 100000000");
+            "m.safetensors: it is no safetensors file: its first 8 bytes would be the length of a header of "
+            "18446744073709551615 bytes, and the format's limit is 100000000");
 }
 
 struct WrongHeader {
