@@ -115,25 +115,27 @@ TEST(CudaStreams, AreAllSynchronized) {
 
 TEST(CudaStreams, HaveGraphsOfTheirOwn) {
   KILN_NEEDS_DEVICE();
+  const auto machine = make_ref<Driver>(0);  // which knows no list yet
   const auto before = fake_state();
   constexpr int kRounds = 20;
-  for (int number = 1; number < 3; ++number) driver().streams()->open_stream(number);
+  for (int number = 1; number < 3; ++number) machine->streams()->open_stream(number);
   std::deque<Block> blocks;  // to free one would start what is queued
   std::vector<std::thread> all;
   for (int number = 0; number < 3; ++number)
-    all.emplace_back([number, &x = blocks.emplace_back(driver(), kBytes), &y = blocks.emplace_back(driver(), kBytes)] {
-      const gpu::OnStream own(driver(), number);
-      for (int round = 0; round < kRounds; ++round) {
-        const Floats numbers = counted(static_cast<float>(100 * number + round));
-        driver().upload(x.start(), raw(numbers));
-        for (int i = 0; i < 3; ++i) {
-          driver().copy(y.start(), x.start(), kBytes);
-          driver().copy(x.start(), y.start(), kBytes);
-        }
-        driver().flush();
-        EXPECT_EQ(fetched(driver(), x), numbers);
-      }
-    });
+    all.emplace_back(
+        [&machine, number, &x = blocks.emplace_back(*machine, kBytes), &y = blocks.emplace_back(*machine, kBytes)] {
+          const gpu::OnStream own(*machine, number);
+          for (int round = 0; round < kRounds; ++round) {
+            const Floats numbers = counted(static_cast<float>(100 * number + round));
+            machine->upload(x.start(), raw(numbers));
+            for (int i = 0; i < 3; ++i) {
+              machine->copy(y.start(), x.start(), kBytes);
+              machine->copy(x.start(), y.start(), kBytes);
+            }
+            machine->flush();
+            EXPECT_EQ(fetched(*machine, x), numbers);
+          }
+        });
   for (std::thread& each : all) each.join();
   if (before) { EXPECT_EQ(fake_state()->graphs, before->graphs + 3 * (kRounds - 2)); }
 }
