@@ -47,6 +47,11 @@ net::Response predict(const net::Request& request, const serving::Served& served
           .headers = {{"X-Shape", text(out.shape())}, {"X-Type", std::string(name(out.dtype()))}}};
 }
 
+net::Response no_such_page(const net::Request& request) {
+  const bool is_known = request.path == "/" || request.path == "/predict";
+  return {.status = is_known ? 405 : 404, .body = "GET / says what the model takes, POST /predict runs it\n"};
+}
+
 void serve(const Run& run) {
   require<ArgumentError>(run.batch > 0 && run.megabytes > 0, "serve_model: --batch and --megabytes must be positive");
   const serving::Served served = serving::open_model(run.model, Device::best());
@@ -64,7 +69,8 @@ void serve(const Run& run) {
                           return net::Response{.body = text(served.description, batcher.examples(), " examples in ",
                                                             batcher.runs(), " runs\n")};
                         })
-                   .post("/predict", [&](const net::Request& request) { return predict(request, served, batcher); }));
+                   .post("/predict", [&](const net::Request& request) { return predict(request, served, batcher); })
+                   .otherwise(no_such_page));
   print("{}listens at {}:{}\n", served.description, run.host, server.port());
   std::fflush(stdout);
   while (!stopped) std::this_thread::sleep_for(std::chrono::milliseconds(50));

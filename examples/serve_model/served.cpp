@@ -38,18 +38,39 @@ Served open_onnx(const std::string& file, const Device& device) {
   return served;
 }
 
+TensorData reshaped(const TensorData& data, const Shape& shape) {
+  return TensorData(shape, data.dtype(), {data.bytes().begin(), data.bytes().end()});
+}
+
+/// A graph whose input and output begin with a dimension of 1 was captured with a batch of one example.
+bool has_batch_of_one(const Graph& graph) {
+  const Shape in = graph.inputs()[0].shape, out = graph.outputs()[0].shape;
+  return in.size() > 1 && in[0] == 1 && out.size() > 0 && out[0] == 1;
+}
+
+/// Examples without a graph's batch of one receive it, and their results lose it.
+TensorData replayed(const Graph& graph, const TensorData& examples, const Device& device) {
+  const bool lacks_batch = examples.shape().size() == graph.inputs()[0].shape.size();
+  Shape shape = examples.shape();
+  if (lacks_batch) shape.insert(1, 1);
+  const Value in = from_data(reshaped(examples, shape), device);
+  const TensorData out = batched_replay(graph, {&in, 1})[0].data();
+  shape = out.shape();
+  if (lacks_batch) shape.erase(1);
+  return reshaped(out, shape);
+}
+
 Served open_graph(const std::string& file, const Device& device) {
   const auto graph = std::make_shared<const Graph>(load_graph(file, device));
   require<LoadError>(graph->inputs().size() == 1 && graph->outputs().size() == 1, shown(file), ": has ",
                      graph->inputs().size(), " inputs and ", graph->outputs().size(),
                      " outputs: this server takes graphs of one tensor each");
-  return {.run =
-              [graph, device](TensorData examples) {
-                const Value in = from_data(std::move(examples), device);
-                return batched_replay(*graph, {&in, 1})[0].data();
-              },
-          .example = graph->inputs()[0].shape,
-          .dtype = graph->inputs()[0].dtype};
+  Served served{.run = [graph, device](const TensorData& examples) { return replayed(*graph, examples, device); },
+                .example = graph->inputs()[0].shape,
+                .dtype = graph->inputs()[0].dtype};
+  served.has_batch_of_one = has_batch_of_one(*graph);
+  if (served.has_batch_of_one) served.example.erase(0);
+  return served;
 }
 
 std::string shape_text(const Shape& shape) {
@@ -58,7 +79,8 @@ std::string shape_text(const Shape& shape) {
   return all;
 }
 
-void require_example(const Shape& example, const Served& served) {
+void require_example(Shape example, const Served& served) {
+  if (served.has_batch_of_one && example.size() == served.example.size() + 1 && example[0] == 1) example.erase(0);
   bool fits = example.size() == served.example.size();
   for (int i = 0; fits && i < example.size(); ++i) fits = served.example[i] == kAny || served.example[i] == example[i];
   require<ShapeError>(fits, "serve_model: examples of the shape [", shape_text(example), "] are not the [",
@@ -110,6 +132,10 @@ Served open_model(const std::string& file, const Device& device) {
 }
 
 TensorData from_json(std::string_view words, const Served& served) {
+  const std::size_t first = words.find_first_not_of(" \t\r\n");
+  require<ConfigError>(first != words.npos && (words[first] == '{' || words[first] == '['),
+                       R"(serve_model: the request is no JSON: send {"inputs": [[...], ...]}, or the bytes of the )"
+                       "elements with the header Content-Type: application/octet-stream");
   const Json json = parse_json(words, "the request");
   const auto* const object = std::get_if<Json::Object>(&json.is);
   require<ConfigError>(object && object->size() == 1 && (*object)[0].first == "inputs",
@@ -118,6 +144,7 @@ TensorData from_json(std::string_view words, const Served& served) {
   std::vector<double> numbers;
   flatten((*object)[0].second, 0, sizes, true, numbers);
   require<ShapeError>(!sizes.empty() && sizes.size() <= 8, "serve_model: examples have 0 to 7 dimensions");
+  require<ShapeError>(sizes[0] > 0, R"(serve_model: "inputs" has no examples)");
   const Shape shape(sizes.begin(), sizes.end());
   require_example(Shape(sizes.begin() + 1, sizes.end()), served);
   return TensorData::of<double>(shape, numbers).to(served.dtype);

@@ -14,11 +14,12 @@ struct Served {
   kiln::Shape example = {};  // of one, without the dimension of the examples; kAny where a size is free
   kiln::DType dtype = kiln::DType::F32;
   std::string description = {};
+  bool has_batch_of_one = false;  // examples may have a dimension of 1 before the others
 };
 inline constexpr std::int64_t kAny = -1;
 
-/// Opens an ONNX file, or a graph of one example that Kiln has captured (kiln/store/graph_file.hpp). Throws LoadError
-/// for a model with several inputs or outputs, and what the loaders throw.
+/// Opens an ONNX file, or a graph that Kiln has captured (kiln/store/graph_file.hpp) with one example or a batch of one.
+/// Throws LoadError for a model with several inputs or outputs, and what the loaders throw.
 Served open_model(const std::string& file, const kiln::Device& device);
 
 /// {"inputs": [[...], ...]}: a list of examples. Throws ConfigError or ShapeError for text that says something else.

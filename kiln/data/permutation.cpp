@@ -1,6 +1,7 @@
 #include "kiln/data/permutation.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -19,12 +20,15 @@ std::vector<std::int64_t> permutation(std::int64_t count, Key key) {
 
 std::vector<std::vector<std::int64_t>> split_permutation(std::int64_t count, std::span<const std::int64_t> sizes,
                                                          Key key) {
-  std::int64_t rest = count;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  std::uint64_t asked = 0;
   for (const auto size : sizes) {
     require<ArgumentError>(size >= 0, "split: a part cannot have ", size, " items");
-    require<ArgumentError>(size <= rest, "split: the parts have more items than the data set's ", count);
-    rest -= size;
+    require<ArgumentError>(asked <= kMost, "split: the parts have more items than can be counted");
+    asked += static_cast<std::uint64_t>(size);
   }
+  require<ArgumentError>(asked <= static_cast<std::uint64_t>(count), "split: the parts have ", asked,
+                         " items together, the data set has ", count);
   const auto order = permutation(count, key);
   std::vector<std::vector<std::int64_t>> parts;
   auto from = order.begin();

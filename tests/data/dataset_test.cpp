@@ -88,9 +88,11 @@ TEST(Dataset, SplitsIntoDisjointParts) {
 
 TEST(Dataset, RefusesToSplitMoreThanThereIs) {
   EXPECT_EQ(raised<ArgumentError>([] { split(Tens(10), {6, 5}, 0); }),
-            "split: the parts have more items than the data set's 10");
-  EXPECT_EQ(raised<ArgumentError>([] { split(Tens(10), {12, -2}, 0); }),
-            "split: the parts have more items than the data set's 10");
+            "split: the parts have 11 items together, the data set has 10");
+  EXPECT_EQ(raised<ArgumentError>([] { split(Tens(10), {12, -2}, 0); }), "split: a part cannot have -2 items");
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(raised<ArgumentError>([&] { split(Tens(10), {most, most, most, most}, 0); }),
+            "split: the parts have more items than can be counted");
   EXPECT_EQ(raised<ArgumentError>([] { split(Tens(10), {-1}, 0); }), "split: a part cannot have -1 items");
 }
 

@@ -104,6 +104,16 @@ TEST(Requests, AreReadOrRefused) {
         R"({"inputs": [[[1, 2], [3, null]]]})", R"({"inputs": [[[1, 2], [3, 4]]], "more": 1})",
         R"({"other": [[[1, 2], [3, 4]]]})", R"({"inputs": [[[[[[[[[[1]]]]]]]]]]})"})
     EXPECT_THROW((void)serving::from_json(wrong, served), Error) << wrong;
+  const auto said = [&](const char* request) {
+    try {
+      (void)serving::from_json(request, served);
+    } catch (const Error& error) { return std::string(error.message()); }
+    return std::string();
+  };
+  EXPECT_EQ(said(R"({"inputs": []})"), R"(serve_model: "inputs" has no examples)");
+  EXPECT_EQ(said("\x01\x02"),
+            R"(serve_model: the request is no JSON: send {"inputs": [[...], ...]}, or the bytes of the elements with )"
+            "the header Content-Type: application/octet-stream");
   EXPECT_EQ(serving::from_bytes(std::string(32, '\0'), served).shape(), (Shape{2, 2, 2}));
   for (const std::size_t size : {0u, 1u, 15u, 17u})
     EXPECT_THROW((void)serving::from_bytes(std::string(size, '\0'), served), ShapeError) << size;
@@ -232,6 +242,10 @@ TEST_P(ServeModel, AnswersManyAtOnceInJsonAndInBytes) {
         }
       });
     clients.clear();
+    EXPECT_NE(net::Raw(server.port(), "GET /models HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                  .read_all()
+                  .find("GET / says what the model takes, POST /predict runs it"),
+              std::string::npos);
     EXPECT_EQ(posted(server.port(), "{\"inputs\":[[1,2]]}", "application/json").find("HTTP/1.1 400"), 0u);
     EXPECT_EQ(posted(server.port(), "abc", "application/octet-stream").find("HTTP/1.1 400"), 0u);
     EXPECT_NE(net::Raw(server.port(), "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -240,6 +254,27 @@ TEST_P(ServeModel, AnswersManyAtOnceInJsonAndInBytes) {
               std::string::npos);
   }
   fs::remove_all(folder);
+}
+
+TEST(ServedGraph, MayBeCapturedWithABatchOfOne) {
+  const fs::path file = fs::temp_directory_path() / text("kiln-batch-of-one-", ::getpid(), ".safetensors");
+  const Small small;
+  const Device device = Device::cpu();
+  save(capture([&](const Tensor<2>& x) { return small.forward(x); }, Tensor<2>::zeros({1, 3}, device)), file);
+  const serving::Served served = serving::open_model(file, device);
+  EXPECT_EQ(served.example, (Shape{3}));
+  const std::vector<float> x = {1, 2, 3, -4, 5, 6};
+  const std::vector<double> y = small.expected(x);
+  const auto same = [&](const Shape& shape) {
+    const TensorData expected = TensorData::of<double>(shape, y).to(DType::F32);
+    return [expected](const TensorData& got) { return difference(got, expected, {1e-6, 1e-6}); };
+  };
+  EXPECT_EQ(same({2, 2})(served.run(serving::from_json(R"({"inputs": [[1, 2, 3], [-4, 5, 6]]})", served))), "");
+  EXPECT_EQ(same({2, 1, 2})(served.run(serving::from_json(R"({"inputs": [[[1, 2, 3]], [[-4, 5, 6]]]})", served))), "");
+  const std::string bytes(reinterpret_cast<const char*>(x.data()), 4 * x.size());
+  EXPECT_EQ(same({2, 2})(served.run(serving::from_bytes(bytes, served))), "");
+  EXPECT_THROW((void)serving::from_json(R"({"inputs": [[[1, 2, 3], [4, 5, 6]]]})", served), ShapeError);
+  fs::remove(file);
 }
 
 TEST(Peers, LearnWhatTheOthersMeasured) {

@@ -90,6 +90,8 @@ TEST(LabelEncoder, EncodesAndDecodes) {
   EXPECT_EQ(encoder.decode(numbers), words);
   EXPECT_EQ(said_by([&] { (void)encoder.encode(std::vector<std::string>{"cats"}, device); }),
             "LabelEncoder: 'cats' is none of the 3 classes (did you mean 'cat'?)");
+  EXPECT_EQ(said_by([&] { (void)encoder.encode(std::vector<std::string>{"castle"}, device); }),
+            "LabelEncoder: 'castle' is none of the 3 classes: 'cat', 'dog', 'owl'");
   EXPECT_EQ(said_by([&] { (void)encoder.decode(Tensor<1, Int>::of({3}, device)); }),
             "LabelEncoder: there is no class 3 of 3");
   const nn::LabelEncoder unnamed = nn::LabelEncoderConfig{.classes = 3}.init(device);

@@ -20,6 +20,14 @@ LabelEncoder encoder_of(const std::vector<std::uint8_t>& bytes, const LabelEncod
   return {Buffer<2, Int>(from_data(data, device))};
 }
 
+/// Returns ": 'cat', 'dog'" with at most ten names.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 10;
+  std::string all;
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) all += text(i ? ", '" : ": '", shown(names[i]), "'");
+  return names.size() > kMost ? text(all, " and ", names.size() - kMost, " more") : all;
+}
+
 }  // namespace
 
 std::vector<std::string> LabelEncoder::names() const {
@@ -46,8 +54,9 @@ Tensor<1, Int> LabelEncoder::encode(std::span<const std::string> words, const De
     const auto found = numbers.find(word);
     if (found == numbers.end()) {
       const std::vector<std::string_view> all(known.begin(), known.end());
+      const std::string nearest = did_you_mean(word, all);
       fail<DataError>("LabelEncoder: '", shown(word), "' is none of the ", known.size(), " classes",
-                      did_you_mean(word, all));
+                      nearest.empty() ? listed(known) : nearest);
     }
     encoded.push_back(found->second);
   }

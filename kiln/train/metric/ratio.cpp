@@ -70,8 +70,22 @@ double MatthewsCorrelation::operator()(const LabelCounts& counts) const {
 
 }  // namespace agreement
 
+namespace {
+
+/// Returns the names of that many classes; their numbers where there are no names.
+std::vector<std::string> names_of_classes(std::span<const std::string> names, std::int64_t classes) {
+  require<ArgumentError>(names.empty() || std::ssize(names) == classes, "confusion matrix: ", names.size(),
+                         " names for classes = ", classes, ": give one for each class, or none");
+  std::vector<std::string> all(names.begin(), names.end());
+  for (std::int64_t i = std::ssize(all); i < classes; ++i) all.push_back(text(i));
+  return all;
+}
+
+}  // namespace
+
 void ConfusionMatrix::add(const Value& scores, const Value& targets) {
   require_one_class("confusion matrix", options);
+  (void)names_of_classes(names.list(), classes);  // checks
   const LabelBatch batch = label_batch("confusion matrix", scores, targets, options);
   require<ShapeError>(batch.classes == classes, "confusion matrix: scores of ", batch.classes, " classes, expected ",
                       classes);
@@ -92,10 +106,9 @@ Matrix ConfusionMatrix::matrix() const {
   return made;
 }
 
-std::string ConfusionMatrix::table(std::span<const std::string> names) const {
-  const auto name = [&](std::int64_t i) {
-    return static_cast<std::size_t>(i) < names.size() ? names[static_cast<std::size_t>(i)] : text(i);
-  };
+std::string ConfusionMatrix::table(std::span<const std::string> others) const {
+  const auto all = names_of_classes(others.empty() ? std::span<const std::string>(names.list()) : others, classes);
+  const auto name = [&](std::int64_t i) -> const std::string& { return all[static_cast<std::size_t>(i)]; };
   std::size_t width = 6;
   for (std::int64_t i = 0; i < classes; ++i) width = std::max(width, name(i).size());
   for (const double cell : cells.sums) width = std::max(width, text(static_cast<std::int64_t>(cell)).size());

@@ -172,8 +172,9 @@ struct ConfusionMatrix {
   /// The fraction on the diagonal.
   double value() const;
   Matrix matrix() const;
-  /// A table, with `names` of the classes, or their numbers.
-  std::string table(std::span<const std::string> names = {}) const;
+  /// A table, with `others` as the names of the classes, or its own names, or numbers. Throws ArgumentError where there
+  /// are names, but not one for each class.
+  std::string table(std::span<const std::string> others = {}) const;
 };
 
 }  // namespace kiln::metric

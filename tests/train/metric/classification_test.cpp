@@ -133,6 +133,24 @@ TEST(Classification, AgreementIsScikitLearns) {
           << actual << " as " << said;
 }
 
+TEST(Classification, AConfusionMatrixHasANameForEachClassOrNone) {
+  const auto scores = Tensor<2>::of({{1, 0}, {0, 1}, {3, 2}}, Device::cpu());
+  const auto targets = Tensor<1, Int>::of({0, 1, 1}, Device::cpu());
+  metric::ConfusionMatrix matrix{.classes = 2, .names = {"cat", "dog"}};
+  matrix.update(scores, targets);
+  EXPECT_EQ(matrix.table(),
+            "actual     cat     dog\n"
+            "   cat       1       0\n"
+            "   dog       1       1\n");
+  const std::vector<std::string> others = {"yes", "no"}, one = {"yes"};
+  EXPECT_EQ(matrix.table(others).substr(0, 23), "actual     yes      no\n");
+  EXPECT_EQ(sentence_of([&] { return matrix.table(one); }),
+            "ArgumentError: confusion matrix: 1 names for classes = 2: give one for each class, or none");
+  metric::ConfusionMatrix wrong{.classes = 2, .names = {"cat", "dog", "owl"}};
+  EXPECT_EQ(sentence_of([&] { return wrong.update(scores, targets), 0; }),
+            "ArgumentError: confusion matrix: 3 names for classes = 2: give one for each class, or none");
+}
+
 TEST(Classification, RankingsAreScikitLearns) {
   expect_of_yes(value_of("BinaryAuroc"), metric::Auroc{});
   expect_of_labels(value_of("WeightedAuroc"), metric::Auroc{.average = Average::Weighted});
