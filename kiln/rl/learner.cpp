@@ -102,7 +102,8 @@ void RlLoop::step() {
   observe(seen, actions);
   for (const Episode& episode : worlds_.ended()) episodes_.add(episode);
   while (std::optional<Update> update = learn(random)) {
-    if (run_.accepts(update->loss)) loss_sum_ += update->loss;
+    const auto cause = [] { return std::string("look for NaN in observations and rewards, or try a lower rate"); };
+    if (run_.accepts(update->loss, cause)) loss_sum_ += update->loss;
     last_loss_ = update->loss;
     agent_readings_ = std::move(update->readings);
     ++updates_;
