@@ -64,7 +64,7 @@ void write_files(const fs::path& folder, const NewOptions& options) {
     if ((file.project != options.project && file.project != kCommon) || file.file == kLinks) continue;
     const std::string name = file.file == "gitignore" ? ".gitignore" : std::string(file.file);
     write_file_atomically((folder / name).string(),
-                          replaced(replaced(file.text, "kiln_project", options.name), "kiln_links", links));
+                          replaced(replaced(file.text, "kiln_links", links), "kiln_project", options.name));
   }
 }
 

@@ -82,6 +82,8 @@ TEST_F(New, LinksWhatATemplateNeeds) {
                 HasSubstr("target_link_libraries(my_" + std::string(project) + " PRIVATE " + links + ")"));
     EXPECT_FALSE(fs::exists(folder / "links"));
   }
+  ASSERT_EQ(says({"new", "kiln_links"}).status, 0);  // a name like any other
+  EXPECT_THAT(content("kiln_links/CMakeLists.txt"), HasSubstr("target_link_libraries(kiln_links PRIVATE kiln::kiln)"));
 }
 
 TEST_F(New, RefusesAFolderThatExistsAndLeavesItAlone) {
