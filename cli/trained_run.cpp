@@ -70,8 +70,9 @@ TrainedRun read_run(const fs::path& directory, const std::string& name) {
     std::map<std::int64_t, fs::path> epochs;
     for (const fs::path& folder : directories_in(split)) {
       const std::string epoch = folder.filename().string();
-      if (const auto number = epoch.starts_with("epoch-") ? number_in(std::string_view(epoch).substr(6)) : std::nullopt)
-        epochs.emplace(static_cast<std::int64_t>(*number), folder);
+      if (!epoch.starts_with("epoch-")) continue;
+      const auto number = number_in(std::string_view(epoch).substr(6));
+      if (number && *number >= 0 && *number < 1e15) epochs.emplace(static_cast<std::int64_t>(*number), folder);
     }
     for (const auto& [epoch, folder] : epochs) {
       for (const auto& entry : fs::directory_iterator(folder)) {
@@ -90,8 +91,10 @@ TrainedRun read_run(const fs::path& directory, const std::string& name) {
 
 std::vector<TrainedRun> runs_in(const fs::path& root) {
   std::vector<TrainedRun> found;
-  for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root))
-    if (is_run(directory)) found.push_back(read_run(directory, directory.filename().string()));
+  for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root)) {
+    const fs::path named = directory.has_filename() ? directory : directory.parent_path();  // "runs/first/"
+    if (is_run(directory)) found.push_back(read_run(directory, named.filename().string()));
+  }
   require<DataError>(!found.empty(), shown(root.string()),
                      ": has no run; the directory of a run has an experiment.log");
   return found;

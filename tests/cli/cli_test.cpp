@@ -482,6 +482,7 @@ TEST(Cli, ListsRuns) {
   write("a/config.json", R"({"rate": 0.1, "seed": 1, "optimizer": {"beta1": 0.9}})");
   write("a/valid/epoch-1/accuracy.log", "10 0.5\n");
   write("a/valid/epoch-2/accuracy.log", "20 0.75\n");
+  write("a/valid/epoch-nan/accuracy.log", "30 0.25\n");  // no epoch
   write("b/experiment.log", "2026-11-23 01:15:00 begins: 3 parameters\n");
   write("b/config.json", R"({"rate": 0.01, "seed": 1, "optimizer": {"beta1": 0.9}})");
   write("b/valid/epoch-1/accuracy.log", "10 0.8\n11 0.");  // killed as it wrote
@@ -496,6 +497,8 @@ TEST(Cli, ListsRuns) {
             "run  steps  rate  valid/accuracy  state\n"
             "a    20     0.1   0.75            all 2 epochs are done\n"
             "b    10     0.01  0.8             runs, or was killed\n");
+  EXPECT_EQ(kiln_says({"runs", (root / "a/").string()}).out,
+            "run  steps  valid/accuracy  state\na    20     0.75            all 2 epochs are done\n");
   EXPECT_EQ(kiln_says({"runs", directory, "--where", "valid/accuracy>0.77"}).out,
             "run  steps  valid/accuracy  state\nb    10     0.8             runs, or was killed\n");
   EXPECT_EQ(kiln_says({"runs", directory, "--where", "rate=0.10", "--where", "optimizer.beta1!=0.8"}).out,
