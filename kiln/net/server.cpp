@@ -24,13 +24,15 @@ bool is_out_of_descriptors(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-/// An origin is a scheme, a host and perhaps a port (RFC 6454); "null" is what pages without one have in common.
+/// An origin is a scheme, a host and a port, which browsers leave out where it is the scheme's (RFC 6454); "null" is what pages
+/// without one have in common.
 bool is_origin(std::string_view text) {
   const std::size_t scheme = text.starts_with("https://") ? 8 : text.starts_with("http://") ? 7 : 0;
   if (scheme == 0 || text.find_first_of("/?#@* \t\r\n,", scheme) != text.npos) return false;
   try {
     const Address address = Address::parse(text.substr(scheme), 0);
-    return std::ranges::none_of(address.host, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+    return address.port != (scheme == 8 ? 443 : 80) &&
+           std::ranges::none_of(address.host, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
   } catch (const ArgumentError&) { return false; }
 }
 
@@ -57,9 +59,9 @@ struct Server::Running {
   Running(const ServerOptions& options, Routes routes) {
     options.limits.check();
     for (const std::string& origin : options.origins)
-      require<ArgumentError>(is_origin(origin), "net: ", shown(origin),
-                             " is no origin of pages: write it as browsers do, ",
-                             R"("https://kiln.example" or "http://127.0.0.1:8000", without a path)");
+      require<ArgumentError>(
+          is_origin(origin), "net: ", shown(origin), " is no origin of pages: write it as browsers do, ",
+          R"("https://kiln.example" or "http://127.0.0.1:8000", without a path, :80 of http or :443 of https)");
     (void)header_lines(options.headers);  // an error now, and not at each response
     service.tls = options.tls ? TlsContext::server(*options.tls) : nullptr;
     service.options = options;

@@ -172,7 +172,8 @@ TEST(Server, LetsPagesInWhoseOriginsItIsTold) {
             "HTTP/1.1 403");
   for (const char* const wrong :
        {"", "*", "null", "kiln.example", "https://", "https://kiln.example/", "ftp://kiln.example", "https://*.example",
-        "https://Kiln.example", "http://a.example,http://b.example"})
+        "https://Kiln.example", "http://a.example,http://b.example", "https://kiln.example:443",
+        "http://kiln.example:80"})
     EXPECT_NE(sentence([&] { Server({.origins = {wrong}}, hello()); }).find("is no origin of pages"), std::string::npos)
         << wrong;
 }
