@@ -33,7 +33,9 @@ class SocketThread {
     static auto& only = *new SocketThread;
     return only;
   }
-  void post(std::function<void()> task) { queue_.proxyAsync(thread_, std::move(task)); }
+  void post(std::function<void()> task) {
+    if (!queue_.proxyAsync(thread_, std::move(task))) throw std::bad_alloc();
+  }
 
  private:
   SocketThread() {
@@ -162,8 +164,8 @@ void Socket::close() noexcept {
 }
 
 void Socket::post_pump() {
-  pumping_ = true;
   SocketThread::get().post([number = number_] { kiln_socket_pump(number); });
+  pumping_ = true;
 }
 
 void Socket::pump() {
