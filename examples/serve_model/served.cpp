@@ -38,10 +38,6 @@ Served open_onnx(const std::string& file, const Device& device) {
   return served;
 }
 
-TensorData reshaped(const TensorData& data, const Shape& shape) {
-  return TensorData(shape, data.dtype(), {data.bytes().begin(), data.bytes().end()});
-}
-
 /// A graph whose input and output begin with a dimension of 1 was captured with a batch of one example.
 bool has_batch_of_one(const Graph& graph) {
   const Shape in = graph.inputs()[0].shape, out = graph.outputs()[0].shape;
@@ -53,11 +49,11 @@ TensorData replayed(const Graph& graph, const TensorData& examples, const Device
   const bool lacks_batch = examples.shape().size() == graph.inputs()[0].shape.size();
   Shape shape = examples.shape();
   if (lacks_batch) shape.insert(1, 1);
-  const Value in = from_data(reshaped(examples, shape), device);
+  const Value in = from_data(examples.reshaped(shape), device);
   const TensorData out = batched_replay(graph, {&in, 1})[0].data();
   shape = out.shape();
   if (lacks_batch) shape.erase(1);
-  return reshaped(out, shape);
+  return out.reshaped(shape);
 }
 
 Served open_graph(const std::string& file, const Device& device) {
