@@ -234,7 +234,7 @@ function modulesFor(module, {webgpu, threads}) {
   const address = String(absolute(module));
   const kinds = [[webgpu, threads], [webgpu, false], [false, threads], [false, false]];
   const names = kinds.map(([webgpu, threads]) => (webgpu ? '.webgpu' : '') + (threads ? '.threads' : ''));
-  return [...new Set(names)].map(name => address.replace(/\.js(?=$|\?)/, `${name}.js`));
+  return [...new Set(names.map(name => address.replace(/\.js(?=$|\?)/, `${name}.js`)))];
 }
 
 /** Starts the first that is there. */
