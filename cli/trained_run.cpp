@@ -28,13 +28,20 @@ bool is_run(const fs::path& directory) {
 
 namespace {
 
-std::vector<fs::path> directories_in(const fs::path& directory) {
+std::vector<fs::path> entries_in(const fs::path& directory) {
   std::error_code problem;
   std::vector<fs::path> found;
   for (fs::directory_iterator at(directory, problem), end; !problem && at != end; at.increment(problem))
-    if (std::error_code ignored; at->is_directory(ignored)) found.push_back(at->path());
+    found.push_back(at->path());
   require<IoError>(!problem, "cannot read ", shown(directory.string()), ": ", problem.message());
   std::ranges::sort(found);
+  return found;
+}
+
+std::vector<fs::path> directories_in(const fs::path& directory) {
+  std::vector<fs::path> found = entries_in(directory);
+  std::error_code ignored;
+  std::erase_if(found, [&](const fs::path& path) { return !fs::is_directory(path, ignored); });
   return found;
 }
 
@@ -75,11 +82,11 @@ TrainedRun read_run(const fs::path& directory, const std::string& name) {
       if (number && *number >= 0 && *number < 1e15) epochs.emplace(static_cast<std::int64_t>(*number), folder);
     }
     for (const auto& [epoch, folder] : epochs) {
-      for (const auto& entry : fs::directory_iterator(folder)) {
-        if (entry.path().extension() != ".log") continue;
-        const std::string metric = split.filename().string() + '/' + entry.path().stem().string();
+      for (const fs::path& file : entries_in(folder)) {
+        if (file.extension() != ".log") continue;
+        const std::string metric = split.filename().string() + '/' + file.stem().string();
         auto& series = run.curves.try_emplace(metric, Series{name, metric}).first->second;
-        read_curve(entry.path(), series);
+        read_curve(file, series);
         if (!series.points.empty()) run.steps = std::max(run.steps, series.points.back().step);
       }
     }
