@@ -64,7 +64,6 @@ std::string missing_of(const PhysicalDevice& device) {
     return text("it has Vulkan ", version_text(device.properties.apiVersion),
                 ", and 1.2 is needed, for addresses of buffers and timeline semaphores");
   if (!device.features12.bufferDeviceAddress) return "it lacks addresses of buffers (bufferDeviceAddress)";
-  if (!device.features.shaderInt64) return "it lacks 64-bit integers (shaderInt64), in which kernels compute addresses";
   if (!device.features12.timelineSemaphore) return "it lacks timeline semaphores (timelineSemaphore)";
   if (device.queue_family == UINT32_MAX) return "it has no queue that computes";
   return {};

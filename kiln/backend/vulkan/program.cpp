@@ -69,6 +69,7 @@ Compiler::Compiler(Ref<Context> context, gpu::CodeCache cache)
     : context_(std::move(context)),
       cache_(std::move(cache)),
       controls_(float_controls_of(context_->physical())),
+      target_(context_->physical().features.shaderInt64 ? gpu::kVulkanTarget : gpu::kVulkanWordsTarget),
       driver_(identity_of(context_->physical())),
       logs_(is_logged("vulkan")) {}
 
@@ -76,7 +77,7 @@ Ref<Program> Compiler::compile(const gpu::Kernel& kernel) const {
   const std::string name = context_->name();
   std::string text;
   try {
-    text = gpu::print(kernel, gpu::kVulkanTarget).text;
+    text = gpu::print(kernel, target_).text;
   } catch (const DTypeError& error) {  // GLSL has few functions of float64
     throw gpu::Refused({gpu::Refusal::Reason::Type, kiln::text(name, ": kernel ", kernel.name, ": ", error.message())});
   } catch (const ArgumentError& error) { refuse(kiln::text(name, ": kernel ", error.message())); }

@@ -4,6 +4,7 @@
 
 #include "kiln/backend/gpu/code_cache.hpp"
 #include "kiln/backend/gpu/driver.hpp"
+#include "kiln/backend/gpu/kernel/print/targets.hpp"
 #include "kiln/backend/vulkan/context.hpp"
 
 namespace kiln::vulkan {
@@ -47,6 +48,7 @@ class Compiler {
   const Ref<Context> context_;
   const gpu::CodeCache cache_;
   const std::string controls_;  // float_controls_of()
+  const gpu::Target& target_;
   const std::string driver_;    // all that the driver's code depends on besides the text
   const bool logs_;
 };

@@ -210,7 +210,7 @@ TEST(Profiles, AreDevicesByName) {
   for (const Device& device : devices(DeviceKind::Virtual)) names.push_back(device.name());
   EXPECT_EQ(names, (std::vector<std::string>{"simulated", "simulated:cuda", "simulated:rocm", "simulated:vulkan8",
                                              "simulated:vulkan64", "simulated:vulkan0", "simulated:vulkan32",
-                                             "simulated:metal", "simulated:webgpu"}));
+                                             "simulated:vulkan4", "simulated:metal", "simulated:webgpu"}));
   for (const std::string& each : names) EXPECT_EQ(Device::parse(each).name(), each);
 }
 

@@ -79,10 +79,6 @@ VKAPI_ATTR VkResult VKAPI_CALL no_devices(VkInstance, std::uint32_t* count, VkPh
   *count = 0;
   return VK_SUCCESS;
 }
-VKAPI_ATTR void VKAPI_CALL short_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2* features) {
-  real_features(device, features);
-  features->features.shaderInt64 = VK_FALSE;
-}
 template <class F>
 Api with_function(Api api, const char* wanted, F* replacement) {
   static const char* name;
@@ -113,16 +109,6 @@ TEST(VulkanFaults, RefuseADeviceWithoutAddresses) {
   real_features = Instance::get().api().GetPhysicalDeviceFeatures2;
   const Api poor = with_function(api, "vkGetPhysicalDeviceFeatures2", &poor_features);
   EXPECT_TRUE(has(sentence_of([&] { const Instance instance(poor, false); }), "bufferDeviceAddress"));
-}
-
-// SwiftShader is such a device, and a kernel would end the program there.
-TEST(VulkanFaults, RefuseADeviceWithoutLongIntegers) {
-  KILN_NEEDS_DEVICE();
-  KILN_NEEDS_LOADER();
-  real_features = Instance::get().api().GetPhysicalDeviceFeatures2;
-  const Api poor = with_function(api, "vkGetPhysicalDeviceFeatures2", &short_features);
-  EXPECT_TRUE(
-      has(sentence_of([&] { const Instance instance(poor, false); }), "it lacks 64-bit integers (shaderInt64)"));
 }
 
 TEST(VulkanFaults, SayThatThereIsNoDevice) {

@@ -24,6 +24,7 @@ Language language_of(std::string_view profile) {
   if (profile == "simulated:metal") return {&gpu::kMetalTarget, ".metal"};
   if (profile == "simulated:rocm") return {&gpu::kHipTarget, ".hip"};
   if (profile == "simulated:cuda") return {&gpu::kCudaTarget, ".cu"};
+  if (profile == "simulated:vulkan4") return {&gpu::kVulkanWordsTarget, ".comp"};
   return {profile == "simulated:vulkan32" ? &gpu::kVulkanTarget : &gpu::kGlslTarget, ".comp"};
 }
 

@@ -21,7 +21,7 @@ Device device() {
   return *made;
 }
 
-constexpr std::size_t kDevices = 9;
+constexpr std::size_t kDevices = 10;
 template <std::size_t... Row>
 void register_rows(std::index_sequence<Row...>) {
   KILN_CHECK(profiles().size() == sizeof...(Row));

@@ -69,6 +69,18 @@ constexpr Capabilities vulkan_matrices() {
   return has;
 }
 
+/// SwiftShader, which computes on the processor: no types of 64 bits, addresses of buffers all the same.
+constexpr Capabilities vulkan_words() {
+  Capabilities has = vulkan(4, kWords | Types{DType::Bool});
+  has.loads = has.stores = has.shares = has.numbers = kWords;
+  has.addressing = Addressing::Addresses;
+  has.most_buffers = 512;
+  has.number_bytes = has.direct_number_bytes = 512 * 8;
+  has.binding_bytes = std::int64_t{1} << 62;
+  has.binding_alignment = 1;
+  return has;
+}
+
 /// Apple's GPUs from the M1 on (Apple, "Metal Feature Set Tables", families Apple7 and Metal3: 31 entries of the buffer
 /// argument table, 32 KB of threadgroup memory, 1024 threads to a threadgroup; setBytes takes 4 KB). The Metal Shading
 /// Language has no double, and atomics of 32 bits. Blocks do not wait for each other.
@@ -128,6 +140,7 @@ constexpr Profile kProfiles[] = {
     {"simulated:vulkan64", vulkan(64, kComputed)},
     {"simulated:vulkan0", vulkan(0, kComputed - Types{DType::F64})},
     {"simulated:vulkan32", vulkan_matrices()},
+    {"simulated:vulkan4", vulkan_words()},
     {"simulated:metal", metal()},
     {"simulated:webgpu", webgpu()},
 };

@@ -24,9 +24,10 @@ struct Language {
   std::string_view profile;
 };
 constexpr Language kLanguages[] = {
-    {&gpu::kGlslTarget, "simulated:vulkan64"}, {&gpu::kGlslTarget, "simulated:vulkan0"},
-    {&gpu::kVulkanTarget, "simulated:cuda"},   {&gpu::kVulkanTarget, "simulated:vulkan32"},
-    {&gpu::kMetalTarget, "simulated:metal"},   {&gpu::kWgslTarget, "simulated:webgpu"}};
+    {&gpu::kGlslTarget, "simulated:vulkan64"},       {&gpu::kGlslTarget, "simulated:vulkan0"},
+    {&gpu::kVulkanTarget, "simulated:cuda"},         {&gpu::kVulkanTarget, "simulated:vulkan32"},
+    {&gpu::kVulkanWordsTarget, "simulated:vulkan4"}, {&gpu::kMetalTarget, "simulated:metal"},
+    {&gpu::kWgslTarget, "simulated:webgpu"}};
 
 const gpu::Profile& profile_of(const Language& language) {
   return *std::ranges::find(gpu::profiles(), language.profile, &gpu::Profile::name);

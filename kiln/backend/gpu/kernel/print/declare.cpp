@@ -90,6 +90,15 @@ constexpr std::string_view kGlslExtensions =
 constexpr std::string_view kMatrixExtensions =
     "#extension GL_KHR_memory_scope_semantics : require\n#extension GL_NV_cooperative_matrix : require\n";
 
+/// An address, as a pair of words, moved by so many elements of that size, forwards or backwards.
+constexpr std::string_view kMoved =
+    "uvec2 kiln_moved(uvec2 at, int by, int size) {\n"
+    "  int high, low;\n"
+    "  imulExtended(by, size, high, low);\n"
+    "  uint carry, lower = uaddCarry(at.x, uint(low), carry);\n"
+    "  return uvec2(lower, at.y + uint(high) + carry);\n"
+    "}\n";
+
 /// What numbers are made from: two words of an argument.
 std::string number_of_glsl(const Body& body, DType dtype, const std::string& words) {
   switch (expr::computed_in(dtype)) {
@@ -141,8 +150,8 @@ KernelText glsl_with_references(const Kernel& kernel, Body& body) {
   const std::size_t bytes = argument_bytes(kernel);
   std::string out(body.target().dialect->preamble), arguments;
   out += text("#extension GL_EXT_buffer_reference : require\n#extension GL_EXT_buffer_reference_uvec2 : require\n",
-              kGlslExtensions, kernel.matrices.empty() ? "" : kMatrixExtensions, body.library(),
-              "layout(local_size_x = ", kernel.threads, ") in;\n");
+              kGlslExtensions, kernel.matrices.empty() ? "" : kMatrixExtensions, body.target().has_words ? kMoved : "",
+              body.library(), "layout(local_size_x = ", kernel.threads, ") in;\n");
   if (bytes > kPushedBytes)
     out +=
         "layout(buffer_reference, std430, buffer_reference_align = 8) readonly buffer KilnGiven { uvec2 at[]; };\n"

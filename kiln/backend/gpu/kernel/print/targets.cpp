@@ -73,6 +73,12 @@ const Target kVulkanTarget = [] {
   return target;
 }();
 
+const Target kVulkanWordsTarget = [] {
+  Target target = kVulkanTarget;
+  target.has_words = true;
+  return target;
+}();
+
 const Target kWgslTarget{
     .dialect = &expr::kWgsl,
     .thread = "i32(kiln_thread.x)",

@@ -26,6 +26,7 @@ struct Target {
   std::string_view single;            // the end of the names of C's functions on float32
   bool has_pointers;                  // packs of elements are loaded and stored at once, and tables are parameters
   bool has_references = false;  // buffers are addresses among the arguments (GLSL's buffer references); tables too
+  bool has_words = false;       // addresses are computed as pairs of words of 32 bits: there are no integers of 64
 
   std::string_view name() const { return dialect->name; }
 };
@@ -33,5 +34,7 @@ struct Target {
 extern const Target kCudaTarget, kHipTarget, kGlslTarget, kWgslTarget, kMetalTarget;
 /// GLSL for Vulkan's devices with Addressing::Addresses; kGlslTarget is for those that bind buffers.
 extern const Target kVulkanTarget;
+/// The same for devices without integers of 64 bits.
+extern const Target kVulkanWordsTarget;
 
 }  // namespace kiln::gpu

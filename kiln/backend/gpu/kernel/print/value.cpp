@@ -108,8 +108,9 @@ std::string Body::bits(const std::string& x, DType from, DType to) const {
 std::string reference_type(std::uint16_t place) { return text("B", place); }
 
 std::string Body::moved(std::uint16_t place, Id id) const {
-  return text("uint64_t(", buffer(place), ") + uint64_t(int64_t(", name(id), ")) * ",
-              size_of(kernel_.parameter(place).dtype), "ul");
+  const std::size_t size = size_of(kernel_.parameter(place).dtype);
+  if (target_.has_words) return text("kiln_moved(uvec2(", buffer(place), "), int(", name(id), "), ", size, ")");
+  return text("uint64_t(", buffer(place), ") + uint64_t(int64_t(", name(id), ")) * ", size, "ul");
 }
 
 /// Places are added to the address but for uint32: arrays of GLSL take 32 bits, and none below 0, where kernels that walk
