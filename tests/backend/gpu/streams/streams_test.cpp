@@ -14,6 +14,7 @@
 #include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/functions.hpp"
+#include "kiln/ops/planned/sequence.hpp"
 #include "kiln/ops/scope/device_stream.hpp"
 #include "kiln/ops/signal/signal.hpp"
 #include "kiln/tensor/custom.hpp"
@@ -187,6 +188,31 @@ TEST(GpuStreams, WriteInPlaceOnlyWhereTheMemoryIsTheirs) {
   on.gpu->run(op::Binary{op::BinaryFn::Mul}, {in, out, 1});
   EXPECT_NE(address(out[0]), place);
   EXPECT_EQ(floats(out[0]), times(counted(1), 5));
+}
+
+// The first stream has waited for what the batch overwrites, and must wait again.
+TEST(GpuStreams, WaitForABatchThatWritesInPlace) {
+  const Machine on;
+  const DeviceStream own(on.device);
+  Value x = tensor(counted(0), on.device) + 1, y = tensor(counted(1), on.device) + 1;
+  const std::byte *const x_place = address(x), *const y_place = address(y);
+  std::thread([&] {
+    EXPECT_EQ(floats(x), counted(1));
+    EXPECT_EQ(floats(y), counted(2));
+  }).join();
+  auto parts = std::make_shared<op::BatchedOps>();
+  parts->all.push_back({op::Binary{op::BinaryFn::Mul}, {0, 2}, {0, 1}});
+  parts->all.push_back({op::Binary{op::BinaryFn::Mul}, {2, 2}, {1, 1}});
+  Value in[] = {std::move(x), Value(5.0f), std::move(y), Value(5.0f)};
+  Value out[] = {Value(make_ref<Node>(in[0].node()->desc, on.device)),
+                 Value(make_ref<Node>(in[2].node()->desc, on.device))};
+  on.gpu->run(op::Batched{parts}, {in, out, 0b101});
+  EXPECT_EQ(address(out[0]), x_place) << "it is written in place";
+  EXPECT_EQ(address(out[1]), y_place) << "it is written in place";
+  std::thread([&] {
+    EXPECT_EQ(floats(out[0]), times(counted(1), 5));
+    EXPECT_EQ(floats(out[1]), times(counted(2), 5));
+  }).join();
 }
 
 TEST(GpuStreams, ShareOneLimitOfMemory) {
