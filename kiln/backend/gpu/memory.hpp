@@ -50,7 +50,7 @@ class Pool : public RefCounted {
   /// The bytes of the block that holds so many: where a device binds no memory twice, blocks begin where it can bind.
   std::size_t size_of_block(std::size_t bytes) const;
 
-  /// Those of all streams.
+  /// The sums over all streams. That of the peaks is more than was in use at once, if streams had theirs at other times.
   MemoryStatistics statistics();
   void set_limit(std::size_t bytes);
   void reset_peak();
