@@ -1,6 +1,6 @@
-// An NVIDIA GPU as a Driver: everything but collectives of ranks runs in one stream, or in that of the thread that asks.
-// Kernels are compiled by NVRTC from
-// the text that gpu/kernel/print/print.hpp writes; products use cuBLASLt, convolutions and attention cuDNN.
+// An NVIDIA GPU as a Driver: everything but collectives of ranks runs in one stream, or in that of the thread that
+// asks. Kernels are compiled by NVRTC from the text that gpu/kernel/print/print.hpp writes; products use cuBLASLt,
+// convolutions and attention cuDNN.
 #pragma once
 #include "kiln/backend/cuda/dnn.hpp"
 #include "kiln/backend/cuda/nvrtc.hpp"

@@ -33,8 +33,9 @@ class Transfer : public RefCounted {
 };
 
 /// Work runs in the order in which any thread submits it to a stream, and no call waits unless it says so; only
-/// collectives of ranks (collectives()) run alongside it. There is one stream, but where a thread has one of its own
-/// (streams()): then its calls, all but those that say otherwise, are about that one (stream_of()). Addresses are the device's; the host never reads them.
+/// collectives of ranks (collectives()) run alongside it. All threads share one stream, unless a thread has one of its
+/// own (streams()): then its calls are about that one (stream_of()), unless they say otherwise. Addresses are the
+/// device's; the host never reads them.
 class Driver : public RefCounted {
  public:
   virtual std::string name() const = 0;  // "cuda", "cuda:1"

@@ -132,12 +132,13 @@ Gpu::Gpu(Ref<Driver> driver, std::unique_ptr<Choices> choices)
 
 namespace {
 
-/// Does the operation touch elements itself? Views only change descriptions, and the parts of op::Batched run by
-/// themselves.
-bool touches_its_operands(const op::Op& op) {
-  return op::visit(
-      op, []<class T>(const T&) { return T::kTraits.pattern != Pattern::View && !std::is_same_v<T, op::Batched>; });
+/// Does the operation only change descriptions?
+bool is_view(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
 }
+
+/// Does the operation touch elements itself? The parts of op::Batched run by themselves.
+bool touches_its_operands(const op::Op& op) { return !is_view(op) && !std::holds_alternative<op::Batched>(op.is); }
 
 /// Is it a collective of ranks? Those are ordered with the first stream.
 bool meets_ranks(const op::Op& op) {
@@ -146,11 +147,11 @@ bool meets_ranks(const op::Op& op) {
 
 /// Results in memory of their own, or in that of an operand which the kernel wrote to.
 void note_results(const op::Op& op, const Call& call) {
-  const bool is_view = !touches_its_operands(op);
+  const bool view = is_view(op);
   for (const Value& value : call.out) {
     const Ref<Storage>& storage = value.node()->storage;
     const auto shares = [&](const Value& operand) { return operand.node() && operand.node()->storage == storage; };
-    if (storage && !(is_view && std::ranges::any_of(call.in, shares))) note_written(*storage);
+    if (storage && !(view && std::ranges::any_of(call.in, shares))) note_written(*storage);
   }
 }
 

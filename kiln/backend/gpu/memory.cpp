@@ -199,13 +199,10 @@ void Memory::end_use(int stream, std::uint64_t count) noexcept {
     if (use.stream == stream && (use.count == StreamOrder::kAll || use.count < count)) use.count = count;
 }
 
+// Nobody else has this memory now, so the uses need no lock. Where a wait throws they stay: the next call waits again.
 void Memory::await_uses() {
-  std::vector<StreamCount> uses;
-  {
-    const std::lock_guard lock(using_);
-    uses.swap(uses_);
-  }
-  for (const StreamCount& use : uses) pool_->order().wait(stream_, use.stream, use.count);
+  for (const StreamCount& use : uses_) pool_->order().wait(stream_, use.stream, use.count);
+  uses_.clear();
 }
 
 bool Memory::ready() const {

@@ -50,7 +50,7 @@ class Pool : public RefCounted {
   /// The bytes of the block that holds so many: where a device binds no memory twice, blocks begin where it can bind.
   std::size_t size_of_block(std::size_t bytes) const;
 
-  /// Those of all streams.
+  /// The sums over all streams. That of the peaks is more than was in use at once, if streams had theirs at other times.
   MemoryStatistics statistics();
   void set_limit(std::size_t bytes);
   void reset_peak();
@@ -136,7 +136,7 @@ class Memory final : public strided::Block {
   /// Another stream is going to read it, and has been given all that does. Only the first may throw.
   void begin_use(int stream);
   void end_use(int stream, std::uint64_t count) noexcept;
-  /// Work submitted to its stream from here on runs after what other streams read from it.
+  /// Work submitted to its stream from here on runs after what other streams read from it. The caller alone has it.
   void await_uses();
 
  private:
@@ -150,7 +150,7 @@ class Memory final : public strided::Block {
   const int stream_;
   std::atomic<std::uint64_t> written_{StreamOrder::kAll};
   BriefMutex using_;
-  std::vector<StreamCount> uses_;  // by other streams, one for each; under the lock
+  std::vector<StreamCount> uses_;  // by other streams, one for each; under the lock while several have this memory
   std::vector<Ref<DataCheck>> checks_;
   std::uint64_t collective_ = 0;
   std::mutex mutex_;

@@ -43,14 +43,17 @@ void RunningCollectives::wait_for_collective(Inputs values) {
   const std::uint64_t last = last_of(values);
   if (last == 0) return;
   wait_for_collective(last);
-  if (order_.current() != 0) order_.wait(order_.current(), 0, StreamOrder::kAll);
+  const std::lock_guard lock(mutex_);
+  order_.wait(order_.current(), 0, waited_);
 }
 
-std::uint64_t RunningCollectives::awaited_by(Inputs values) const {
+std::uint64_t RunningCollectives::awaited_by(Inputs values) {
   const std::uint64_t last = last_of(values);
   if (last == 0) return 0;
   const std::lock_guard lock(mutex_);
-  return under_way_.empty() || under_way_.front().number > last ? 0 : last;
+  if (!under_way_.empty() && under_way_.front().number <= last) return last;
+  order_.wait(order_.current(), 0, waited_);
+  return 0;
 }
 
 void RunningCollectives::wait_for_collective(std::uint64_t number) {
@@ -58,6 +61,7 @@ void RunningCollectives::wait_for_collective(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
   if (under_way_.empty() || under_way_.front().number > number) return;
   driver_.collectives()->wait_for_collective(number);
+  if (order_.any()) waited_ = order_.count(0);
   for (; !under_way_.empty() && under_way_.front().number <= number; under_way_.pop_front()) {
     note_use_of_first(*under_way_.front().x);
     note_use_of_first(*under_way_.front().result);

@@ -19,9 +19,9 @@ class RunningCollectives {
   void begin(Communicator& among, const Collective& collective, const Value& x, const Value& result);
   /// Work submitted from here on, by this thread, runs after the collectives that fill these values.
   void wait_for_collective(Inputs values);
-  /// The last collective that fills memory of these values and that the device does not wait for yet; 0 if there is
-  /// none.
-  std::uint64_t awaited_by(Inputs values) const;
+  /// The last collective that fills memory of these values and that the device does not wait for yet. 0 if there is
+  /// none; then work that this thread submits from here on runs after all that fill them.
+  std::uint64_t awaited_by(Inputs values);
   /// Work submitted from here on runs after all collectives; false where there was none.
   bool await_all();
 
@@ -34,7 +34,8 @@ class RunningCollectives {
 
   Driver& driver_;
   StreamOrder& order_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
+  std::uint64_t waited_ = 0;        // the first stream's count (StreamOrder) after it has last waited for a collective
   std::deque<UnderWay> under_way_;  // collectives that the device does not wait for yet, in their order
 };
 

@@ -11,7 +11,7 @@ namespace kiln::streams {
 class DeviceMemory final : public BlockSource {
  public:
   /// `when_done` starts the commands of all streams that are still queued, waits for them, and then calls its argument;
-  /// false, without a call, where the device fails.
+  /// false, without a call, where the device fails while it is waited for. Throws what starting the commands throws.
   using WhenDone = std::function<bool(FunctionRef<void()>)>;
   DeviceMemory(Ref<Stream> stream, WhenDone when_done) : stream_(std::move(stream)), when_done_(std::move(when_done)) {}
   std::byte* map(std::size_t bytes) override;
