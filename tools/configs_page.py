@@ -3,8 +3,8 @@ import re
 
 import facade
 
-FOLDERS = {"nn": "Layers", "optim": "Optimizers", "train": "Training", "data": "Data", "store": "Files", "net": "Networks",
-           "models": "Models"}
+FOLDERS = {"nn": "Layers", "optim": "Optimizers", "train": "Training", "data": "Data", "store": "Files", "onnx": "ONNX", "net": "Networks",
+           "rl": "Reinforcement learning", "models": "Models"}
 STRUCT = re.compile(r"^struct (\w+(?:Config|Options|Limits)) (?:final )?\{", re.M)
 INTRO = """# Fields of configs
 

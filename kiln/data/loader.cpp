@@ -47,6 +47,11 @@ EpochPlan::EpochPlan(const LoaderConfig& config, std::int64_t items, std::int64_
     require<IndexError>(index >= 0 && index < items, "data loader: the sampler chose item ", index, " of ", items);
 }
 
+std::int64_t EpochPlan::items() const {
+  if (!cut_) return std::ssize(order_);
+  return ends_.empty() ? 0 : ends_.back();
+}
+
 std::span<const std::int64_t> EpochPlan::indices(std::int64_t batch) const {
   const std::span<const std::int64_t> all(order_);
   if (cut_) {

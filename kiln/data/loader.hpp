@@ -51,6 +51,8 @@ class EpochPlan {
   EpochPlan(const LoaderConfig& config, std::int64_t items, std::int64_t epoch);
 
   std::int64_t batches() const { return batches_; }
+  /// The number of items, also of those that drop_last leaves out.
+  std::int64_t items() const;
   /// The items of a batch, as indices into the data set.
   std::span<const std::int64_t> indices(std::int64_t batch) const;
   /// The key of random changes of item `index`: a function of (seed, epoch, index).
@@ -113,10 +115,7 @@ class DataLoader {
   /// The number of items in the next epoch, also of those that drop_last leaves out.
   std::int64_t items() const {
     if (!config_.sampler && !config_.batches) return items_;
-    const EpochPlan plan(config_, items_, epoch_);
-    std::int64_t count = 0;
-    for (std::int64_t batch = 0; batch < plan.batches(); ++batch) count += std::ssize(plan.indices(batch));
-    return count;
+    return EpochPlan(config_, items_, epoch_).items();
   }
   /// See described().
   Json description() const { return described(config_, items_); }

@@ -53,6 +53,8 @@ void check_gradients(const ModuleRef& model, FunctionRef<Value()> loss, const Gr
     return number_of(loss());
   };
   const double first = quiet(), second = quiet();
+  require<ArgumentError>(std::isfinite(first), "check_gradients: the loss is ", first,
+                         ", which has no differences: look for NaN in the model and in the data");
   require<ArgumentError>(first == second, "check_gradients: the loss of the same model is ", first, " and then ",
                          second, ": switch dropout off by valid(model), and draw no random numbers in the loss");
   const GradientsParams grads = nn::value_and_grad(model, loss).grads;

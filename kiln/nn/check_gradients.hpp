@@ -23,8 +23,8 @@ void check_gradients(const ModuleRef& model, FunctionRef<Value()> loss, const Gr
 
 /// Calls loss(copy), of rank 0, with a float64 copy of the model, and compares its gradients with central differences:
 /// two more calls for each element. Returns if all agree. Throws AutodiffError with the parameter's path, the element
-/// and both numbers where they do not, and like value_and_grad(); ArgumentError if two calls with the same model differ,
-/// as those of dropout do in training, or if `how` has a number that is not positive.
+/// and both numbers where they do not, and like value_and_grad(); ArgumentError if the loss is not finite, if two calls
+/// with the same model differ, as those of dropout do in training, or if `how` has a number that is not positive.
 ///
 /// A tensor that `loss` brings may be float32: its product with a float64 parameter is float64. Near a kink (0 of
 /// relu()) a difference is no gradient: take other data, or a smaller step.

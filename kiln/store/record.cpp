@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <set>
+#include <utility>
 
 #include "kiln/core/convert.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -133,7 +134,7 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
 
 /// If all names of the file fit below one member of the module, or all names of the module below one key of the file,
 /// returns what to do; otherwise nothing.
-std::string prefix_advice(const TensorSource& record, const std::vector<RecordPart>& parts) {
+std::string prefix_advice(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view under) {
   std::set<std::string_view> expected;
   for (const RecordPart& part : parts) each_name(part, [&](const std::string& name) { expected.insert(name); });
   if (record.tensors.empty() || expected.empty()) return {};
@@ -147,15 +148,19 @@ std::string prefix_advice(const TensorSource& record, const std::vector<RecordPa
     const auto fits = [&](const auto& tensor) { return expected.contains(std::string(prefix) + tensor.first); };
     if (!prefix.empty() && std::ranges::all_of(record.tensors, fits)) {
       const std::string member(prefix.substr(0, prefix.size() - 1));
-      return text("all its names lack '", prefix, "': load into that member, load(model.", member, ", ...)");
+      const bool has_number = std::ranges::any_of(text('.', member), [before = ' '](char c) mutable {
+        return std::exchange(before, c) == '.' && c >= '0' && c <= '9';
+      });
+      const std::string call = has_number ? "" : text(", load(model.", member, ", ...)");
+      return text("all its names lack '", prefix, "': load into that member", call);
     }
   }
   for (const auto& [name, tensor] : record.tensors) {
     const auto prefix = prefix_of(name, parts[0].name);
     const auto fits = [&](const RecordPart& part) { return record.tensors.contains(std::string(prefix) + part.name); };
     if (!prefix.empty() && std::ranges::all_of(parts, fits))
-      return text("the module's names are all below '", shown(prefix), "' there: LoadOptions::under = \"",
-                  shown(prefix.substr(0, prefix.size() - 1)), "\" selects them");
+      return text("the module's names are all below '", shown(prefix), "' there: LoadOptions::under = \"", shown(under),
+                  under.empty() ? "" : ".", shown(prefix.substr(0, prefix.size() - 1)), "\" selects them");
   }
   return {};
 }
@@ -232,7 +237,8 @@ LoadedValues fit(const TensorSource& record, const std::vector<RecordPart>& part
   if (problems.size() == 1) fail<LoadError>(file, ": ", problems[0]);
   if (!problems.empty()) {
     if (fitted.report.loaded.empty() && fitted.report.mismatched.empty() && owner == "module")
-      if (const std::string said = prefix_advice(record, parts); !said.empty()) fail<LoadError>(file, ": ", said);
+      if (const std::string said = prefix_advice(record, parts, options.under); !said.empty())
+        fail<LoadError>(file, ": ", said);
     std::string list;
     for (const std::string& problem : problems) list += "\n  " + problem;
     fail<LoadError>(file, ": does not fit the ", owner, ":", list);

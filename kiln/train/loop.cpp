@@ -129,7 +129,8 @@ void Loop::try_out(const Loop& other) {
 
 void Loop::report_doubts(const Batches* valid) {
   const auto say = [&](std::string sentence) { run_.notify(Message{std::move(sentence)}); };
-  if (valid && !team_.several() && valid->size(0) == 0)
+  // A stream would be read to its end to be counted, which it may not have.
+  if (valid && !valid->place && !team_.several() && valid->size(0) == 0)
     say("the validation data have no batches: nothing will be measured");
   if (by_hand_ || run_.at.step > 0) return;
   if (has_default_rate_)

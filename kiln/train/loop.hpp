@@ -157,7 +157,8 @@ class Loop {
   /// on a rank that has none.
   Buckets start_combining(const void* batch, FunctionRef<Value()> loss, const Team::BatchShare& part);
   void step_ended(const Batches& train, const Batches* valid);
-  /// Reports what is allowed, but seldom meant: a rate that nobody gave, a model in Mode::Valid, no data of validation.
+  /// Reports what is allowed, but seldom meant: a rate that nobody gave, a model in Mode::Valid, no data of validation
+  /// (streams are not counted).
   void report_doubts(const Batches* valid);
   /// Returns what a loss that is not finite comes from, as far as the weights tell.
   std::string cause_of_loss();

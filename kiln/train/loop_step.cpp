@@ -117,9 +117,11 @@ void Loop::update_with(GradientsParams grads, bool combined, const Rates& rates)
 
 std::string Loop::cause_of_loss() {
   if (const auto path = not_finite_weights(model_ref()))
-    return text("the weights '", *path,
-                "' are not finite: an earlier step was too large, so try a lower rate, or clip "
-                "gradients");
+    return text("the weights '", *path, "' are not finite: ",
+                by_hand_
+                    ? "this step, which has changed them, or an earlier one was too large or met NaN in its batch, so "
+                      "look for NaN, try a lower rate, or clip gradients"
+                    : "an earlier step was too large, so try a lower rate, or clip gradients");
   return "all weights are finite: look for NaN in the batch, or for a logarithm of 0 or a division by 0 in the step";
 }
 

@@ -49,13 +49,16 @@ auto predictions(M model, F& f, Data& data) {
 template <class M, class F, class Data>
 auto predict(M model, F f, Data&& data) {
   using Batch = typename training::SignatureOf<F>::Batch;
-  constexpr bool kFits = training::TakesModelAndBatch<F, M>, kGives = training::GivesBatches<Data, Batch>;
+  using Output = typename training::SignatureOf<F>::Output;
+  constexpr bool kModule = Module<M>, kFits = !kModule || training::TakesModelAndBatch<F, M>,
+                 kGives = training::GivesBatches<Data, Batch>, kReturns = !std::is_void_v<Output>;
+  static_assert(kModule, "predict: the model is no module: make it a plain struct of parameters and modules");
   static_assert(kFits, "predict: the function takes (const Model&, Batch) with the type of the model and without auto");
-  static_assert(!kFits || kGives,
+  static_assert(!kModule || !kFits || kGives,
                 "predict: the data are no loader or container of the batches that the function takes");
-  static_assert(!kFits || !std::is_void_v<typename training::SignatureOf<F>::Output>,
+  static_assert(!kModule || !kFits || kReturns,
                 "predict: the function returns nothing; a tensor [batch, ...] or a struct is kept for each batch");
-  if constexpr (kFits && kGives) return training::predictions<Batch>(std::move(model), f, data);
+  if constexpr (kModule && kFits && kGives && kReturns) return training::predictions<Batch>(std::move(model), f, data);
 }
 
 }  // namespace kiln

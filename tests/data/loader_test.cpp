@@ -48,7 +48,12 @@ TEST(Loader, GoesThroughTheDataInOrder) {
 TEST(Loader, DropsAPartialBatchWhereAsked) {
   DataLoader loader(numbers(7), listed, {.batch_size = 3, .drop_last = true});
   EXPECT_EQ(loader.size(), 2);
+  EXPECT_EQ(loader.items(), 7);
   EXPECT_EQ(epoch_of(loader), (Batches{{0, 1, 2}, {3, 4, 5}}));
+  const auto backwards = [](std::int64_t count, Key) { return std::vector<std::int64_t>{count - 1, 2, 1, 0}; };
+  DataLoader sampled(numbers(7), listed, {.batch_size = 3, .drop_last = true, .sampler = backwards});
+  EXPECT_EQ(sampled.items(), 4);
+  EXPECT_EQ(epoch_of(sampled), (Batches{{6, 2, 1}}));
 }
 
 TEST(Loader, GivesNoBatchOfAnEmptyDataSet) {

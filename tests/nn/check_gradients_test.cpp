@@ -69,6 +69,10 @@ TEST(CheckGradients, RefuseALossThatIsNotTheSameTwice) {
   model.dropout.probability = 0.5;
   EXPECT_NE(sentence_of([&] { check_gradients(model, loss_of); }).find("switch dropout off by valid(model)"),
             std::string::npos);
+  EXPECT_EQ(
+      sentence_of([&] { check_gradients(tied(), [](const Tied& m) { return loss_of(m) * (0.0 / 0.0); }); }),
+      "ArgumentError: check_gradients: the loss is nan, which has no differences: look for NaN in the model and in "
+      "the data");
   EXPECT_EQ(sentence_of([&] { check_gradients(model, loss_of, {.elements = 0}); }),
             "ArgumentError: check_gradients: step = 1e-05, tolerance = 1e-05 and elements = 0 must be positive");
 }

@@ -116,6 +116,10 @@ struct Around {
   Model body;
   nn::Linear head;
 };
+struct Listed {
+  std::vector<Model> bodies;
+  nn::Linear head;
+};
 
 TEST(Record, SaysWhereTheNamesFitIfOneBeginningIsAllThatDiffers) {
   const Device cpu = Device::cpu();
@@ -125,6 +129,20 @@ TEST(Record, SaysWhereTheNamesFitIfOneBeginningIsAllThatDiffers) {
   EXPECT_EQ(
       load_error(record_of(around), make_model(cpu)),
       "m.safetensors: the module's names are all below 'body.' there: LoadOptions::under = \"body\" selects them");
+
+  // A list's member has no call that could be shown, and a key that was given stays before the one that is wanted.
+  const Listed listed{{make_model(cpu)}, nn::LinearConfig{.in = 2, .out = 2}.init(cpu)};
+  EXPECT_EQ(load_error(record_of(make_model(cpu)), listed),
+            "m.safetensors: all its names lack 'bodies.0.': load into that member");
+  const TemporaryFile saved("listed.safetensors");
+  save(listed, saved.path);
+  try {
+    (void)load(saved.path, make_model(cpu), {.under = "bodies"});
+    ADD_FAILURE() << "loaded";
+  } catch (const LoadError& error) {
+    EXPECT_NE(error.message().find("LoadOptions::under = \"bodies.0\" selects them"), std::string_view::npos)
+        << error.message();
+  }
 
   TensorFile file = record_of(make_model(cpu));  // one name that does not fit: the list says which
   file.tensors.emplace("other", TensorData());

@@ -33,6 +33,20 @@ TEST(BadInput, ALossThatIsNoNumber) {
   EXPECT_EQ(sentence_of([&] { return lost.fit(loader(4, {.batch_size = 4})).at.step; }),
             "DataError: training: the loss of step 1 is nan (epoch 1, batch 1); the weights 'linear.bias' are not "
             "finite: an earlier step was too large, so try a lower rate, or clip gradients");
+  // By hand, the step that has the loss has changed the weights, too.
+  Learner by_hand(line(), AdamConfig{}.init(line()),
+                  [](Line& m, Adam& optimizer, const StepContext& context, const Points& batch) {
+                    auto [loss, grads] =
+                        value_and_grad(m, [&](const Line& each) { return fit_points(each, batch).loss; });
+                    m = optimizer.step(context.rate(), std::move(m), grads);
+                    return loss;
+                  },
+                  {.epochs = 1});
+  EXPECT_EQ(
+      sentence_of([&] { return by_hand.fit(batches).at.step; }),
+      "DataError: training: the loss of step 2 is nan (epoch 1, batch 2); the weights 'linear.weight' are not "
+      "finite: this step, which has changed them, or an earlier one was too large or met NaN in its batch, so look "
+      "for NaN, try a lower rate, or clip gradients");
 
   std::vector<Points> without = {batches[0], batches[2]};
   auto skips = line_learner({.epochs = 1, .not_finite = NotFinite::Skip}), clean = line_learner({.epochs = 1});

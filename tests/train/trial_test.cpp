@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 
+#include "kiln/data/stream/sources.hpp"
+#include "kiln/data/stream/steps.hpp"
+#include "kiln/data/stream/stream_loader.hpp"
 #include "kiln/optim/rules/sgd.hpp"
 #include "kiln/train/batch_size.hpp"
 #include "kiln/train/trial.hpp"
@@ -127,6 +131,14 @@ TEST(FastDevRun, TakesAStepAndLeavesNothing) {
   other.fit(data);
   same.fit(data);
   EXPECT_EQ(weights(other.model()), weights(same.model()));
+  // Data to measure that have no end are not counted.
+  const auto join = [](std::span<const Point> items) {
+    Points batch;
+    for (const Point& item : items) batch.x.push_back(item.x), batch.y.push_back(item.y);
+    return batch;
+  };
+  StreamLoader endless(repeated(stream_of(points(8))), join, {.batch_size = 4});
+  EXPECT_EQ(learner.fast_dev_run(data, endless).at.step, 1);
   EXPECT_EQ(said_by([&] { (void)learner.fast_dev_run(data, 0); }), "fast_dev_run: 0 steps; it takes at least one");
 }
 

@@ -253,8 +253,8 @@ std::optional<int> answered(int argc, const char* const* argv, std::string_view 
   }
   const std::vector<std::string_view> words(argv + std::min(argc, 1), argv + argc);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool is_option = words[i].starts_with('-') && std::ranges::find(options, words[i]) == options.end();
-    if (!is_option && i < static_cast<std::size_t>(most)) continue;
+    const bool unknown = words[i].starts_with('-') && std::ranges::find(options, words[i]) == options.end();
+    if (!unknown && i < static_cast<std::size_t>(most)) continue;
     std::fprintf(stderr, "this program does not take '%s'; --help says what it takes\n", shown(words[i]).c_str());
     return 1;
   }

@@ -209,6 +209,16 @@ struct Layer {
 };
 Tensor<2> run(Layer layer, Tensor<2> x) { return layer.forward(x); }
 
+// === predict_of_a_number: predict: the model is no module
+auto run(std::vector<Batch> batches) {
+  return predict(3, [](int, const Batch& b) { return b.inputs; }, batches);
+}
+
+// === predict_of_nothing: predict: the function returns nothing
+void run(Model model, std::vector<Batch> batches) {
+  predict(model, [](const Model& m, const Batch& b) { (void)m.forward(b.inputs); }, batches);
+}
+
 // === predict_of_other_batches: predict: the data are no loader or container
 auto run(Model model, std::vector<Tensor<2>> batches) {
   return predict(model, [](const Model& m, const Batch& b) { return m.forward(b.inputs); }, batches);
