@@ -114,9 +114,13 @@ def shown_commands():
 
 
 def run(command, folder, **more):
-    environment = {**os.environ, "HOME": str(folder), "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
-    return subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False, **more)
+    own = {name: value for name, value in os.environ.items() if not name.startswith("KILN_")}
+    environment = {**own, "HOME": str(folder), "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
+    try:
+        return subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False, **more)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(command, 1, f"it did not end within {SECONDS} seconds")
 
 
 def refused(program, words, folder):

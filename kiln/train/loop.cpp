@@ -122,6 +122,7 @@ void Loop::try_out(const Loop& other) {
                          "fast_dev_run: ranks share the optimizer's state since fit(), and this one has a part of it: "
                          "call fast_dev_run() before fit()");
   rates_ = other.rates_;
+  has_default_rate_ = other.has_default_rate_;
   train_metrics_ = other.train_metrics_.fresh();
   valid_metrics_ = other.valid_metrics_.fresh();
   optional_state_.average = other.optional_state_.average;
