@@ -136,13 +136,14 @@ void Loop::report_doubts(const Batches* valid) {
   if (by_hand_ || run_.at.step > 0) return;
   if (has_default_rate_)
     say(text("the rate is ", kDefaultRate, ", as none was given: rate(...) or schedule(...) sets it"));
-  bool any = false, trains = false;
+  bool any = false, trains = false, frozen = false;
   nn::walk(model_ref(), [&](const nn::PartPath&, nn::AnyLeaf& leaf) {
     const nn::Mode* const mode = leaf.get<nn::Mode>();
     any = any || mode;
     trains = trains || (mode && *mode == nn::Mode::Train);
+    frozen = frozen || (leaf.is_param() && !leaf.empty() && leaf.is_frozen());
   });
-  if (any && !trains)
+  if (any && !trains && !frozen)  // the norms of a body that is frozen stay as they are, on purpose
     say("the model is in Mode::Valid, without dropout and the like: train(model) makes one for training");
 }
 

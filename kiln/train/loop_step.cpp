@@ -122,7 +122,8 @@ std::string Loop::cause_of_loss() {
                     ? "this step, which has changed them, or an earlier one was too large or met NaN in its batch, so "
                       "look for NaN, try a lower rate, or clip gradients"
                     : "an earlier step was too large, so try a lower rate, or clip gradients");
-  return "all weights are finite: look for NaN in the batch, or for a logarithm of 0 or a division by 0 in the step";
+  return "all weights are finite: try a lower rate, and look for NaN in the batch, for a logarithm of 0 or a division "
+         "by 0 in the step";
 }
 
 void Loop::check_weights() {

@@ -271,5 +271,20 @@ TEST(Layers, SayWhatIsWrong) {
             "ArgumentError: dropout: a probability of 2 is not between 0 and 1");
 }
 
+// The running statistics of a norm that is captured in training have no numbers.
+TEST(BatchNorm, StaysAsItIsInACapture) {
+  const Device device = Device::cpu().autodiff();
+  const nn::BatchNorm norm = nn::BatchNormConfig{.channels = 2}.init(device);
+  const auto x = Tensor<2>::of({{1, 4}, {3, -2}}, device);
+  (void)norm.forward(x);
+  const std::vector<float> mean = norm.running_mean.get().to_vector(), variance = norm.running_var.get().to_vector();
+  const auto program = capture([&](const Tensor<2>& v) { return norm.forward(v); }, x);
+  EXPECT_EQ(norm.running_mean.get().to_vector(), mean);
+  EXPECT_EQ(norm.running_var.get().to_vector(), variance);
+  EXPECT_EQ(program(x).to_vector(), norm.forward(x).to_vector());
+  EXPECT_NE(norm.running_mean.get().to_vector(), mean);  // outside of a capture it learns
+  (void)valid(norm).forward(x).to_vector();
+}
+
 }  // namespace
 }  // namespace kiln

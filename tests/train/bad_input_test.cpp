@@ -23,10 +23,9 @@ namespace fs = std::filesystem;
 TEST(BadInput, ALossThatIsNoNumber) {
   std::vector<Points> batches = {{{1}, {1}}, {{0.0f / 0.0f}, {1}}, {{0}, {2}}};
   const auto sentence = sentence_of([&] { return line_learner({.epochs = 1}).fit(batches).at.step; });
-  EXPECT_EQ(
-      sentence,
-      "DataError: training: the loss of step 2 is nan (epoch 1, batch 2); all weights are finite: look for NaN in "
-      "the batch, or for a logarithm of 0 or a division by 0 in the step");
+  EXPECT_EQ(sentence,
+            "DataError: training: the loss of step 2 is nan (epoch 1, batch 2); all weights are finite: try a lower "
+            "rate, and look for NaN in the batch, for a logarithm of 0 or a division by 0 in the step");
   Line broken = line();
   broken.linear.bias = nn::Param<1>(Tensor<1>::of({0.0f / 0.0f}, Device::cpu().autodiff()));
   LineLearner lost(broken, AdamConfig{}.init(broken), fit_points, {.epochs = 1});

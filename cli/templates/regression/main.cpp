@@ -42,11 +42,11 @@ void learn(const Run& run) {
 
   std::vector<Row> all;
   for (std::int64_t i = 0; i < known->size(); ++i) all.push_back(known->get(i));
-  const Model model = ModelConfig{}.init(to_tensors(all, device).inputs, device);
+  const Model model = ModelConfig{}.init(to_tensors(all, device), device);
   const auto step = [device](const Model& m, const std::vector<Row>& batch) -> RegressionOutput {
     const Table table = to_tensors(batch, device);
     const Tensor<1> guesses = m.forward(table.inputs);
-    return {mse_loss(guesses, table.targets), guesses.unsqueeze(1), table.targets.unsqueeze(1)};
+    return {loss_of(m, table), guesses.unsqueeze(1), table.targets.unsqueeze(1)};
   };
   Learner learner(train(model), AdamConfig{}.init(model), step, {.epochs = run.epochs, .seed = run.seed});
   learner.schedule(CosineConfig{.peak = run.rate, .steps = run.epochs * loader.size()});

@@ -28,23 +28,28 @@ inline Table to_tensors(std::span<const Row> rows, const kiln::Device& device) {
 }
 
 struct Model {
-  kiln::nn::Buffer<1> mean, deviation;  // of the inputs that were learned from, saved with the model
+  kiln::nn::Scaler inputs, targets;  // measured on what was learned from, saved with the model
   kiln::nn::Linear hidden, output;
 
-  /// x [rows, 3] -> [rows]
-  kiln::Tensor<1> forward(const kiln::Tensor<2>& x) const {
-    const kiln::Tensor<2> scaled = (x - mean.get()) / deviation.get();
-    return output.forward(hidden.forward(scaled).relu()).squeeze(1);
+  /// x [rows, 3] -> [rows, 1], as `targets` scales them: networks learn best from numbers of this size
+  kiln::Tensor<2> scaled(const kiln::Tensor<2>& x) const {
+    return output.forward(hidden.forward(inputs.forward(x)).relu());
   }
+  /// x [rows, 3] -> [rows], in the targets' own unit
+  kiln::Tensor<1> forward(const kiln::Tensor<2>& x) const { return targets.inverse(scaled(x)).squeeze(1); }
 };
+
+inline kiln::Tensor<0> loss_of(const Model& model, const Table& table) {
+  return kiln::mse_loss(model.scaled(table.inputs), model.targets.forward(table.targets.unsqueeze(1)));
+}
 
 struct ModelConfig {
   std::int64_t width = 32;
 
-  /// The inputs `known` [rows, 3] give the scale.
-  Model init(const kiln::Tensor<2>& known, const kiln::Device& device) const {
-    return {.mean = kiln::nn::Buffer<1>(known.mean(0)),
-            .deviation = kiln::nn::Buffer<1>(known.std(0) + 1e-6),
+  /// The known rows give the scales.
+  Model init(const Table& known, const kiln::Device& device) const {
+    return {.inputs = kiln::nn::ScalerConfig{}.fit(known.inputs),
+            .targets = kiln::nn::ScalerConfig{}.fit(known.targets.unsqueeze(1)),
             .hidden = kiln::nn::LinearConfig{.in = 3, .out = width}.init(device),
             .output = kiln::nn::LinearConfig{.in = width, .out = 1}.init(device)};
   }

@@ -11,7 +11,7 @@
 
 /// One row of a table. A client sends its fields as JSON: {"length": 5.1, "width": 3.5}.
 struct Row {
-  double length = 0, width = 0;
+  double length, width;  // without a default: a request must have both
 };
 inline const std::array<std::string, 3> kKinds = {"small", "slim", "broad"};
 

@@ -6,6 +6,14 @@
 #include "kiln/ops/scope/scope.hpp"
 
 namespace kiln::nn {
+namespace {
+
+/// A value of a capture has no numbers, so that a buffer from outside of it stays as it is.
+void learn(const Buffer<1>& buffer, const Value& value) {
+  if (value.device().inner() == buffer.value().device().inner()) buffer.set(value);
+}
+
+}  // namespace
 
 Value BatchNorm::apply(const Value& x) const {
   require_of<ShapeError>({&weight.value()}, x.dim(1) == running_mean.shape()[0], "BatchNorm: dimension 1 of ",
@@ -20,8 +28,8 @@ Value BatchNorm::apply(const Value& x) const {
           : batch_norm_training(x, running_mean.value(), running_var.value(), weight.value(), bias.value(), options);
   // A pass that is recomputed for its gradient: the statistics include this batch already.
   if (KeyScope::repeats()) return result.output;
-  running_mean.set(result.running_mean);
-  running_var.set(result.running_variance);
+  learn(running_mean, result.running_mean);
+  learn(running_var, result.running_variance);
   return result.output;
 }
 
