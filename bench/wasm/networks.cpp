@@ -29,5 +29,6 @@ int main(int count, char** words) {
   const guide::Model guide = valid(guide::ModelConfig{}.init(device));
   write(guide, rand({1, 28, 28}, device), folder + "guide_1.onnx");
   write(guide, rand({64, 28, 28}, device), folder + "guide_64.onnx");
-  write(valid(models::MobileNetV2Config{}.init(device)), rand({1, 3, 224, 224}, device), folder + "mobilenet_v2_1.onnx");
+  write(valid(models::MobileNetV2Config{}.init(device)), rand({1, 3, 224, 224}, device),
+        folder + "mobilenet_v2_1.onnx");
 }

@@ -49,7 +49,7 @@ class Compiler {
   const gpu::CodeCache cache_;
   const std::string controls_;  // float_controls_of()
   const gpu::Target& target_;
-  const std::string driver_;    // all that the driver's code depends on besides the text
+  const std::string driver_;  // all that the driver's code depends on besides the text
   const bool logs_;
 };
 
