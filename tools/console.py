@@ -29,7 +29,7 @@ SECONDS = 60
 REASONS = {
     "./dev": "takes minutes; book_links.py compares the name of the command",
     "./my_program": "is the reader's program", "./program": "is the reader's program",
-    "build/prices": "is what tests/install builds", "build/sine": "is what the page's program is",
+    "build/prices": "is what tests/install builds", "build/serve_model/serve_model": "is the example of the line above", "build/sine": "is what the page's program is",
     "build/release/tests/backend/libtorch/test_ops_libtorch": "needs libtorch",
     "build/asan/tests/fuzz/fuzz": "needs a build with sanitizers",
     "cmake": "configures or builds: tests/install does it", "cpack": "packs: ./dev check packages does it",
