@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "kiln/nn.hpp"
+#include "kiln/tensor/capture.hpp"
 
 #include "sines.hpp"
 #include "tests/support/devices.hpp"
