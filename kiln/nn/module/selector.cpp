@@ -120,10 +120,10 @@ std::vector<ParamWithPaths> params_with_paths(const ModuleView& model) {
   return params;
 }
 
-void throw_selects_none(std::string_view function, const Selector& selector, std::string_view of_what,
-                        std::span<const std::string_view> names) {
-  const std::string description = text(selector);
-  if (description == text(Selector::none())) return;
+namespace {
+
+[[noreturn]] void fail_selects_none(std::string_view function, const std::string& description, std::string_view of_what,
+                                    std::span<const std::string_view> names) {
   std::set<std::string_view> nameable;  // the parameters, and the modules around them
   for (const std::string_view path : names) {
     nameable.insert(path);
@@ -136,6 +136,19 @@ void throw_selects_none(std::string_view function, const Selector& selector, std
                       did_you_mean(name, std::vector(nameable.begin(), nameable.end())));
 }
 
+/// Is it all but a path, as !Selector("head")?
+bool is_but_a_path(const std::string& description) {
+  return description.starts_with("!'") && description.find_first_of("*?[{|&") == description.npos;
+}
+
+}  // namespace
+
+void throw_selects_none(std::string_view function, const Selector& selector, std::string_view of_what,
+                        std::span<const std::string_view> names) {
+  const std::string description = text(selector);
+  if (description != text(Selector::none())) fail_selects_none(function, description, of_what, names);
+}
+
 Paths selected(std::string_view function, const std::vector<ParamWithPaths>& params, const Selector& selector) {
   Paths paths;
   std::vector<std::string_view> names;
@@ -144,6 +157,9 @@ Paths selected(std::string_view function, const std::vector<ParamWithPaths>& par
     if (selector.matches(Candidate{param.places, param.value, param.is_frozen})) paths.insert(param.places[0].path);
   }
   if (paths.empty()) throw_selects_none(function, selector, "the model's parameters", names);
+  // All but a path that is not there: its name is wrong.
+  else if (const std::string all_but = text(selector); paths.size() == params.size() && is_but_a_path(all_but))
+    fail_selects_none(function, all_but.substr(1), "the model's parameters", names);
   return paths;
 }
 

@@ -169,7 +169,8 @@ ModelProto Writing::finish() {
     for (const auto& [op, reasons] : complaints_)
       for (const std::string& reason : reasons)
         list += text(list.empty() ? "" : "; ", op, reason.empty() ? "" : ": ", reason);
-    fail<ArgumentError>("onnx::save: these operations have no equivalent in ONNX: ", list);
+    fail<ArgumentError>("onnx::save: these operations have no equivalent in ONNX: ", list,
+                        complaints_.contains("dropout") ? "; save valid(model), which drops nothing" : "");
   }
   remove_unread();
   ModelProto model;

@@ -217,6 +217,8 @@ TEST(Freeze, SaysWhatIsWrong) {
   const Net net = make_net();
   EXPECT_EQ(sentence_of([&] { freeze(net, "backbon"); }),
             "ArgumentError: freeze: 'backbon' selects none of the model's parameters (did you mean 'backbone'?)");
+  EXPECT_EQ(sentence_of([&] { freeze(net, !Selector("backbon")); }),
+            "ArgumentError: freeze: 'backbon' selects none of the model's parameters (did you mean 'backbone'?)");
   EXPECT_EQ(sentence_of([&] { unfreeze(net, Selector::type("Conv") && "head"); }),
             "ArgumentError: unfreeze: (type Conv && 'head') selects none of the model's parameters");
   EXPECT_EQ(sentence_of([&] { value_and_grad(freeze(net), squared_error); }),
