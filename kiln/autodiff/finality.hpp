@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "kiln/ops/op.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/record.hpp"
 
 namespace kiln {
@@ -25,7 +25,7 @@ class Finality {
     while (!open.empty()) {
       const Record& record = *open.back();
       open.pop_back();
-      if (record.recompute || meets_ranks(record)) holding_.insert(record.order);
+      if (record.recompute || (record.op && needs_ranks(*record.op))) holding_.insert(record.order);
       for (const Value& in : record.in) {
         if (!in.tracked()) continue;
         const Record& from = *in.tape();
@@ -52,11 +52,6 @@ class Finality {
   }
 
  private:
-  /// Whether the gradient of the record needs a collective.
-  static bool meets_ranks(const Record& record) {
-    return record.op &&
-           op::visit(*record.op, []<class T>(const T&) { return T::kTraits.may_fail == MayFail::WithRanks; });
-  }
   void add(const Record& leaf, const Record& record) {
     const auto [known, fresh] = earliest_.try_emplace(leaf.order, record.order);
     if (!fresh && known->second <= record.order) return;

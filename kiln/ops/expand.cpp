@@ -28,6 +28,12 @@ bool is_composite(const op::Op& op) {
 bool is_planned(const op::Op& op) {
   return op::visit(op, []<class T>(const T&) { return op::Planned<T>; });
 }
+bool is_view(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
+}
+bool needs_ranks(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return T::kTraits.may_fail == MayFail::WithRanks; });
+}
 
 Values expansion(const op::Op& op, Inputs in, std::span<const Value> out) {
   const NoGrad pause;

@@ -9,6 +9,10 @@ namespace kiln {
 bool is_composite(const op::Op& op);
 /// Whether the op was created by a planner.
 bool is_planned(const op::Op& op);
+/// Whether the op only changes descriptions: its result is in the memory of its operand.
+bool is_view(const op::Op& op);
+/// Whether the op is a collective of ranks.
+bool needs_ranks(const op::Op& op);
 
 /// Returns the results of the expansion of `op`, on the device of the operands. Each part runs by its kernel or its own
 /// expansion; nothing is recorded. Throws DeviceError for an op without an expansion, ArgumentError or ShapeError where

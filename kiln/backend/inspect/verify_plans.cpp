@@ -1,5 +1,6 @@
 // Runs programs fused and unfused side by side: each value exists twice.
 #include "kiln/backend/inspect/verifying.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/failure.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
@@ -95,8 +96,7 @@ void VerifiedPlans::run(const op::Op& op, Call call) {
     failure = attempt([&] {
       const RequestedBy nobody(nullptr);
       const FailsWith scope(plain_causes, FailsWith::ReplaceOuter());
-      const bool is_view = op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
-      plain_->run(op, {is_view ? plain_in : copies(plain_, plain_in, Device(plain_)), plain_out});
+      plain_->run(op, {is_view(op) ? plain_in : copies(plain_, plain_in, Device(plain_)), plain_out});
     });
   if (failure)
     for (const Value& value : plain_out) value.node()->storage = failure;

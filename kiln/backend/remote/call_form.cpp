@@ -32,16 +32,10 @@ FormOperand::Is kind_of_operand(const Value& value) {
                              : FormOperand::Is::Nothing;
 }
 
-MayFail may_fail(const op::Op& op) {
-  return op::visit(op, []<class T>(const T&) { return T::kTraits.may_fail; });
-}
-
 }  // namespace
 
-bool may_fail_on_data(const op::Op& op) { return may_fail(op) == MayFail::OnData; }
-bool needs_ranks(const op::Op& op) { return may_fail(op) == MayFail::WithRanks; }
-bool is_view(const op::Op& op) {
-  return op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
+bool may_fail_on_data(const op::Op& op) {
+  return op::visit(op, []<class T>(const T&) { return T::kTraits.may_fail == MayFail::OnData; });
 }
 
 void write_number(wire::Writer& out, const Scalar& number) {

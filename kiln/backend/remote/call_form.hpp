@@ -35,10 +35,6 @@ Scalar read_number(wire::Reader& in, Kind kind);
 
 /// Whether an error may occur that depends on the operands' elements.
 bool may_fail_on_data(const op::Op& op);
-/// Whether the op makes ranks work together.
-bool needs_ranks(const op::Op& op);
-/// Whether the results share the memory of an operand.
-bool is_view(const op::Op& op);
 
 /// The numbers of the forms that a client has sent.
 class FormNumbers {

@@ -6,6 +6,7 @@
 #include "kiln/backend/capture/graph_wire.hpp"
 #include "kiln/core/error/called_as.hpp"
 #include "kiln/ops/emit.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/scope/fails_with.hpp"
 #include "kiln/wire/custom.hpp"
 #include "kiln/wire/op_wire.hpp"

@@ -42,10 +42,6 @@ bool all_stay(Inputs in) {
          std::ranges::all_of(in, [&](const Value& value) { return !is_tensor(value) || stays(value); });
 }
 
-bool is_view(const op::Op& op) {
-  return op::visit(op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
-}
-
 }  // namespace
 
 /// Returns the part on which all operands are that are on any, or for which a tensor is created; -1 if there are several, or

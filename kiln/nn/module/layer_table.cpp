@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "kiln/backend/capture/body.hpp"
+#include "kiln/ops/expand.hpp"
 #include "kiln/ops/record.hpp"
 
 namespace kiln {
@@ -68,10 +69,10 @@ class Reader {
       }
     }
     for (const Desc& desc : step.results) out.push_back(like(desc, body_.device));
-    const bool is_view = op::visit(step.op, []<class T>(const T&) { return T::kTraits.pattern == Pattern::View; });
+    const bool view = is_view(step.op);
     // A view of a parameter still counts as the parameter.
-    for (const Value& value : out) add(value, is_view ? sources : Sources());
-    if (is_view) return;
+    for (const Value& value : out) add(value, view ? sources : Sources());
+    if (view) return;
 
     LayerRow& row = row_for(step, sources);
     row.output = out[0].shape();
