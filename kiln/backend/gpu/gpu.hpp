@@ -122,7 +122,7 @@ class Gpu final : public LeafBackend {
   /// The collectives of ranks that run alongside the device's other work. run() waits for those that an op's operands
   /// depend on, except for views and for op::Batched, each part of which waits for its own.
   RunningCollectives& running_collectives() { return running_collectives_; }
-  /// Where operands, results and temporaries are.
+  /// The memory of operands, results and temporaries.
   const Ref<Pool>& pool() const { return pool_; }
   /// Uploads what later operations read, too, on any stream, and returns its memory, which does not keep the device
   /// alive. They pass it to table() before they launch what reads it.
@@ -158,6 +158,7 @@ class Gpu final : public LeafBackend {
   const void* find_cached(const Signature& signature) const;
   const void* keep_cached(const Signature& signature, std::shared_ptr<const void> value);
   std::vector<Ref<DataCheck>> doubts(Inputs operands) const;
+  static void depend_on(std::span<const Value> results, std::span<const Ref<DataCheck>> checks);
   void start_checks(bool all);
   void settle_checks(bool all);
 
