@@ -2,10 +2,12 @@
 import re
 
 import facade
+from declarations import closing
 
 FOLDERS = {"nn": "Layers", "optim": "Optimizers", "train": "Training", "data": "Data", "store": "Files", "onnx": "ONNX", "net": "Networks",
            "rl": "Reinforcement learning", "models": "Models"}
 STRUCT = re.compile(r"^struct (\w+(?:Config|Options|Limits)) (?:final )?\{", re.M)
+BODY = re.compile(r"\)|\b(struct|class|enum|union)\b")  # what stands before a brace that opens a function's or a type's body
 INTRO = """# Fields of configs
 
 Written by `./dev docs` from the headers; not by hand.
@@ -22,30 +24,16 @@ def plain(text):
     return re.sub(r"//[^\n]*|^#[^\n]*", "", text, flags=re.M)
 
 
-def closing(text, start):
-    """Where the brace or parenthesis that opens at `start` closes."""
-    depth = 0
-    for at in range(start, len(text)):
-        depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(text[at], 0)
-        if depth == 0:
-            return at
-    raise ValueError(f"a brace stays open: {text[start:start + 60]}")
-
-
 def fields(body):
     """The members of a struct in order: declarations outside of functions and nested types."""
     found, start, at = [], 0, 0
     while at < len(body):
-        letter = body[at]
-        if letter in "{(":
-            end = closing(body, at)
-            declared = body[start:at]
-            is_value = "=" in declared or (letter == "{" and not declared.rstrip().endswith((")", "const")) and "struct" not in declared)
-            at = end + 1
-            if not is_value and letter == "{":
-                start = at  # a function's or a type's body
-            continue
-        if letter == ";":
+        if body[at] in "{(":
+            declared, end = body[start:at], closing(body, at)
+            if body[at] == "{" and "=" not in declared and BODY.search(declared):
+                start = end + 1
+            at = end
+        elif body[at] == ";":
             declared = " ".join(body[start:at].split())
             start = at + 1
             if is_field(declared):

@@ -38,13 +38,13 @@ def expanded(text, macros):
 
 
 def closing(text, start):
-    """Where the parenthesis that opens at `start` closes."""
+    """Where the parenthesis or brace that opens at `start` closes."""
     depth = 0
     for at in range(start, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
+        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(text[at], 0)
         if depth == 0:
             return at
-    raise ValueError(f"a parenthesis stays open: {text[start:start + 60]}")
+    raise ValueError(f"a parenthesis or brace stays open: {text[start:start + 60]}")
 
 
 def template_of(declaration):

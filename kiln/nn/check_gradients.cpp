@@ -18,8 +18,6 @@ void make_float64(const ModuleRef& model) {
   });
 }
 
-double number_of(const Value& value) { return value.data().at(0); }
-
 std::map<std::string, Value> trained(const ModuleView& model) {
   std::map<std::string, Value> found;
   visit_params(model, [&](const std::string& path, const AnyLeaf& param) {
@@ -28,7 +26,7 @@ std::map<std::string, Value> trained(const ModuleView& model) {
   return found;
 }
 
-/// In all places that share the parameter.
+/// Sets a parameter, in all places that share it.
 void set(const ModuleRef& model, std::string_view path, const Value& value) {
   visit_params(model, [&](const std::string& each, AnyLeaf& param) {
     if (each == path) param.set(value);
@@ -50,7 +48,7 @@ void check_gradients(const ModuleRef& model, FunctionRef<Value()> loss, const Gr
   make_float64(model);
   const auto quiet = [&] {
     const NoGrad pause;
-    return number_of(loss());
+    return loss().item();
   };
   const double first = quiet(), second = quiet();
   require<ArgumentError>(std::isfinite(first), "check_gradients: the loss is ", first,

@@ -133,8 +133,8 @@ void Host::watch() {
     }
     const auto running =
         std::stable_partition(clients_.begin(), clients_.end(), [](const auto& each) { return !each->done; });
-    std::vector<std::unique_ptr<Client>> done;
-    std::move(running, clients_.end(), std::back_inserter(done));
+    std::vector<std::unique_ptr<Client>> done(std::make_move_iterator(running),
+                                              std::make_move_iterator(clients_.end()));
     clients_.erase(running, clients_.end());
     lock.unlock();
     exchange_.watch();

@@ -55,12 +55,8 @@ constexpr Capabilities vulkan(int lanes, Types computes) {
           .memory = kMemory};
 }
 
-/// NVIDIA's through Vulkan, whose warps hold matrices in a way that it keeps to itself.
-constexpr Capabilities vulkan_matrices() {
-  Capabilities has = vulkan(32, kComputed);
-  has.matrices = kHalfMatrices;
-  has.most_threads = 1024;
-  has.shared_memory = 48 << 10;
+/// The device passes buffers as addresses, as drivers of Vulkan with bufferDeviceAddress do.
+constexpr Capabilities with_addresses(Capabilities has) {
   has.addressing = Addressing::Addresses;
   has.most_buffers = 512;
   has.number_bytes = has.direct_number_bytes = 512 * 8;
@@ -69,15 +65,19 @@ constexpr Capabilities vulkan_matrices() {
   return has;
 }
 
+/// NVIDIA's through Vulkan, whose warps hold matrices in a way that it keeps to itself.
+constexpr Capabilities vulkan_matrices() {
+  Capabilities has = with_addresses(vulkan(32, kComputed));
+  has.matrices = kHalfMatrices;
+  has.most_threads = 1024;
+  has.shared_memory = 48 << 10;
+  return has;
+}
+
 /// SwiftShader, which computes on the processor: no types of 64 bits, addresses of buffers all the same.
 constexpr Capabilities vulkan_words() {
-  Capabilities has = vulkan(4, kWords | Types{DType::Bool});
+  Capabilities has = with_addresses(vulkan(4, kWords | Types{DType::Bool}));
   has.loads = has.stores = has.shares = has.numbers = kWords;
-  has.addressing = Addressing::Addresses;
-  has.most_buffers = 512;
-  has.number_bytes = has.direct_number_bytes = 512 * 8;
-  has.binding_bytes = std::int64_t{1} << 62;
-  has.binding_alignment = 1;
   return has;
 }
 
