@@ -21,7 +21,7 @@ struct TrainedRun {
 /// The number that the whole text is.
 std::optional<double> number_in(std::string_view text);
 
-/// Whether RunDirectory wrote this directory.
+/// Returns whether RunDirectory wrote this directory.
 bool is_run(const std::filesystem::path& directory);
 /// The run in this directory, or those in the directories below it. Throws IoError, and DataError if there is none.
 std::vector<TrainedRun> runs_in(const std::filesystem::path& root);

@@ -56,7 +56,7 @@ export async function measure({files, threads, seconds, way, device}) {
   return rows;
 }
 
-// In a worker it is asked by a message.
+// A worker is asked by a message.
 if (typeof document === 'undefined')
   onmessage = async ({data}) => {
     try {

@@ -64,7 +64,7 @@ void read_all(Item& item) {
     for (auto& [name, field] : *record) read_all(field);
 }
 
-/// With `arrays`, what is computed is read at once: a call less, and no handles.
+/// Runs the model. `arrays` asks for elements in place of handles, which saves a call.
 Item run(const std::shared_ptr<Model>& model, const Item& inputs, std::optional<bool> arrays) {
   Item results = model->run(inputs);
   if (arrays.value_or(false)) read_all(results);

@@ -1,4 +1,4 @@
-// What makes a batch of items, for DataLoader and StreamLoader.
+// Concepts of functions that make a batch of items, for DataLoader and StreamLoader.
 #pragma once
 #include <concepts>
 #include <span>
@@ -17,7 +17,7 @@ concept KeyedBatcher = std::invocable<const B&, std::span<const Item>, std::span
 template <class B, class Item>
 concept BatcherOf = PlainBatcher<B, Item> || KeyedBatcher<B, Item>;
 
-/// What stands for the batches of a loader that does not compile, so that the sentence about it is all that is printed.
+/// This stands for the batches of a loader that does not compile, so that the sentence about it is all that is printed.
 struct NoBatch {};
 
 /// The batch that B makes of items, or NoBatch.
@@ -32,7 +32,7 @@ constexpr auto batch_made_by() {
 template <class B, class Item, class Made = typename decltype(batch_made_by<B, Item>())::type>
 using BatchMadeBy = std::conditional_t<std::is_void_v<Made>, NoBatch, Made>;
 
-/// Whether B makes batches of items that are Batch.
+/// B makes batches of items that are Batch.
 template <class B, class Item, class Batch>
 concept MakesBatches = BatcherOf<B, Item> && !std::same_as<BatchMadeBy<B, Item>, NoBatch> &&
                        std::convertible_to<BatchMadeBy<B, Item>, Batch>;

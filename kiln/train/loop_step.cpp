@@ -1,4 +1,4 @@
-// What a Loop does with one batch: its loss, its gradients, alone or with those of other ranks and batches, and the update.
+// A Loop's work with one batch: its loss, its gradients, alone or with those of other ranks and batches, and the update.
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -27,7 +27,7 @@ concept TakesScores = requires(M& metric, const Output& output) { metric.update(
 template <class M, class Output>
 concept TakesPredictions =
     requires(M& metric, const Output& output) { metric.update(output.predictions, output.targets); };
-/// Whether feed() can give an output to a metric.
+/// feed() can give an output to a metric.
 template <class M, class Output>
 concept Takes = TakesOutput<M, Output> || TakesScores<M, Output> || TakesPredictions<M, Output>;
 

@@ -83,7 +83,7 @@ concept GivesBatches = requires(Data& data) {
   requires kIsBatch<decltype(*std::begin(data)), Batch> || kIsBatch<decltype(*std::begin(data)), NoBatch>;
 };
 
-/// What stands for a model, an optimizer and a step that do not fit.
+/// These stand for a model, an optimizer and a step that do not fit.
 struct NoModel {};
 struct NoOptimizer {
   template <class Rates, class M>
@@ -96,7 +96,7 @@ struct NoStep {
   Tensor<0> operator()(const M&, const Batch&) const { return {}; }
 };
 
-/// Whether the three parts of a Learner fit together, and parts that do. Of what does not fit only the first is false.
+/// Says whether the three parts of a Learner fit together, and has parts that do. Only the first that does not fit is false.
 template <class Model, class Optimizer, class Step>
 struct Parts {
   using Written = SignatureOf<Step>;

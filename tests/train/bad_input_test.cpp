@@ -32,7 +32,7 @@ TEST(BadInput, ALossThatIsNoNumber) {
   EXPECT_EQ(sentence_of([&] { return lost.fit(loader(4, {.batch_size = 4})).at.step; }),
             "DataError: training: the loss of step 1 is nan (epoch 1, batch 1); the weights 'linear.bias' are not "
             "finite: an earlier step was too large, so try a lower rate, or clip gradients");
-  // By hand, the step that has the loss has changed the weights, too.
+  // A step by hand has changed the weights when its loss is seen.
   Learner by_hand(line(), AdamConfig{}.init(line()),
                   [](Line& m, Adam& optimizer, const StepContext& context, const Points& batch) {
                     auto [loss, grads] =

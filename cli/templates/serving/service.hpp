@@ -1,4 +1,4 @@
-// What the server answers, as functions of a request, which a test can call without a server.
+// The answers of the server are functions of a request, which a test can call without a server.
 #pragma once
 #include <algorithm>
 #include <cstddef>

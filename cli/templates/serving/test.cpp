@@ -1,4 +1,4 @@
-// What clients are told, with the model of a file. Prints what is wrong and returns 1.
+// Compares what clients are told with what the model of a file says. Prints what is wrong and returns 1.
 #include <filesystem>
 #include <string>
 

@@ -23,7 +23,7 @@ inline kiln::models::ResNet with_head(kiln::models::ResNet network, std::int64_t
   return network;
 }
 
-/// What a program has to know before it can load a model's file. It is saved beside that.
+/// A program has to know these sizes before it can load a model's file. They are saved beside that.
 struct ModelConfig {
   int depth = 18;            // of the ResNet: 18, 34 or 50
   std::int64_t width = 64;   // channels of its first layer; 64 in published files

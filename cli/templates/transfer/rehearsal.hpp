@@ -1,4 +1,4 @@
-// What the program takes where it is given neither pictures nor weights: digits that it draws, and a small network that it
+// A rehearsal, where the program is given neither pictures nor weights: it draws digits, and has a small network, which it
 // teaches to read five of them. The transfer is then to the other five.
 #pragma once
 #include <cstdint>

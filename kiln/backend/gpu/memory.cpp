@@ -175,7 +175,7 @@ Memory::Memory(Ref<Pool>&& pool, int stream, std::size_t bytes, const Purpose& p
                     pool_->blocks(stream).report());
 }
 
-// Where the stream cannot wait, its device does nothing more, and the block stays as it is.
+// The block stays as it is where the stream cannot wait: its device does nothing more.
 Memory::~Memory() {
   pool_->driver().released(bytes_, size_);
   if (!uses_.empty() && attempt([&] { await_uses(); })) return;

@@ -130,7 +130,7 @@ class Memory final : public strided::Block {
 
   /// The stream that alone writes to this memory: that of the thread that allocated it.
   int stream() const { return stream_; }
-  /// What that stream had counted (StreamOrder) once it was given the last write; all, as long as nobody has said it.
+  /// The count of that stream (StreamOrder) once it was given the last write; kAll as long as nobody has said it.
   std::uint64_t written() const { return written_.load(std::memory_order_acquire); }
   void write(std::uint64_t count) { written_.store(count, std::memory_order_release); }
   /// Another stream is going to read it, and has been given all that does. Only the first may throw.

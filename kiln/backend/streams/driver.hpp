@@ -61,7 +61,7 @@ class StreamDriver : public gpu::Driver,
   virtual void prepare(const Ref<Stream>&) {}
 
  private:
-  /// What a stream has of its own.
+  /// The parts that each stream has of its own.
   struct Work {
     Work(const Ref<Stream>& of, LibraryCalls& calls)
         : stream(of), uploads(of), downloads(make_ref<Downloads>(of)), queue(of, calls) {}

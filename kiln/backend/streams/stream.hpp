@@ -77,7 +77,7 @@ class Stream : public RefCounted {
     api_.context_get_current(&current);  // thread-local in the driver; others may have changed it
     return current == context_ ? kSuccess : api_.context_set_current(context_);
   }
-  /// What all streams of a device share.
+  /// The parts that all streams of a device share.
   struct OfDevice {
     std::mutex mutex;
     std::vector<const Stream*> streams{};

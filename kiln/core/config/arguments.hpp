@@ -66,7 +66,7 @@ std::vector<Option> options_for() {
 /// Whether --help or -h is among the arguments.
 bool asks_for_help(int argc, const char* const* argv);
 
-/// For programs that take words and no config: the exit status where nothing is left to do. It is 0 where help is asked for, which
+/// Serves programs that take words and no config: the exit status where nothing is left to do. It is 0 where help is asked for, which
 /// prints `about`, and 1 where there are more than `most` words, or one begins with "-" and is none of the `options`, which a
 /// sentence then says.
 std::optional<int> answered(int argc, const char* const* argv, std::string_view about, int most,

@@ -1,10 +1,10 @@
-// What a program has printed is seen also if an error ends it.
+// A program's output is seen also if an error ends the program.
 #pragma once
 
 namespace kiln {
 
-/// From the first call on, std::terminate() writes out what the standard output has buffered, before the handler that was set until
-/// then runs. An abort would lose it.
+/// Has std::terminate() write out what the standard output has buffered, which an abort would lose, before the handler that was set
+/// until the first call runs.
 void write_out_at_terminate();
 
 }  // namespace kiln

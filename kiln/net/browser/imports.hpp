@@ -1,4 +1,4 @@
-// What the browser's sockets import from JavaScript (sockets.js), and what JavaScript calls. Numbers of sockets are chosen here.
+// Functions that the browser's sockets import from JavaScript (sockets.js), and those that JavaScript calls. Numbers of sockets are chosen here.
 #pragma once
 #include <cstddef>
 
@@ -10,7 +10,7 @@ int kiln_socket_lacks();
 /// Writes the origin of this page, with a zero behind it.
 void kiln_socket_origin(char* to, std::size_t room);
 
-// In the thread of the sockets alone.
+// These are called in the thread of the sockets alone.
 void kiln_socket_open(int socket, const char* url);
 /// The bytes are the caller's again afterwards.
 void kiln_socket_send(int socket, const std::byte* bytes, std::size_t count);

@@ -206,7 +206,7 @@ std::byte* Socket::place(std::size_t bytes) {
   return bytes > 0 ? arriving_.data() : &none;
 }
 
-/// What comes from now on is dropped.
+/// Messages that come from now on are dropped.
 void Socket::refuse(std::string why) {
   why_ = std::move(why);
   closing_ = true;

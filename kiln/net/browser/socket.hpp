@@ -21,14 +21,14 @@ class Socket {
 
   /// Throws IoError where it does not open in so many seconds.
   void wait_until_open(double seconds);
-  // Those of a Connection.
+  // The functions of a Connection.
   void send(Message message);
   std::optional<Message> receive();
   void take_at_most(std::size_t bytes);
   void close() noexcept;
   const std::string& peer() const { return peer_; }
 
-  // What happens in the thread of the sockets.
+  // These run in the thread of the sockets.
   void opened();
   /// Returns memory for a message, or null.
   std::byte* place(std::size_t bytes);

@@ -17,7 +17,7 @@ std::vector<OpenStreamOf>& openers() {
 
 void register_streams(OpenStreamOf open) { openers().push_back(open); }
 
-// What this thread has asked for, and what is not submitted yet, goes to the stream that it was asked on.
+// Operations that this thread has asked for, and that are not submitted yet, go to the stream that they were asked on.
 DeviceStream::DeviceStream(const Device& device) : device_(device) {
   device.backend().flush();
   for (const OpenStreamOf open : openers())

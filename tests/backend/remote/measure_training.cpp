@@ -1,4 +1,4 @@
-// What a step of the guide's training costs here, on a server of this machine, and over a link of 100 Mbit/s with delays,
+// Measures a step of the guide's training here, on a server of this machine, and over a link of 100 Mbit/s with delays,
 // packed and not; and what uploads cost over such a link: `measure_remote_training [STEPS]`. It is no test, as tests measure
 // no time.
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kWarm = 20;  // steps that are not measured
 
-/// What was done so far: milliseconds, and bytes of a remote device.
+/// The work done so far: milliseconds, and bytes of a remote device.
 struct Cost {
   double milliseconds = 0, sent = 0, received = 0;
 };
@@ -51,7 +51,7 @@ struct Begin {
   }
 };
 
-/// What a step costs, with readings of the metrics every 50 steps.
+/// The cost of a step, with readings of the metrics every 50 steps.
 Cost step_cost(const Device& plain, std::int64_t steps) {
   const Device device = plain.autodiff();
   const guide::Settings settings;

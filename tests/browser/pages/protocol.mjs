@@ -234,7 +234,7 @@ test('what is asked for decides which of the modules starts', async () => {
     assert.equal(await started({}), 'm.webgpu');
     assert.equal(await started({device: 'cpu'}), 'm');
     assert.equal(await started({webgpu: false}), 'm');
-    // Where its builder made fewer, the best of those that are there.
+    // The best of those that are there is taken where the builder made fewer.
     const without = async (names, wish) => {
       for (const name of names) rmSync(join(folder, `${name}.js`));
       return started(wish);

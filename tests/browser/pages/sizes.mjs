@@ -1,4 +1,4 @@
-// What the page of digits waits for, by gzip: the module without WebGPU and threads, and the weights. Its JavaScript is reported.
+// The bytes that the page of digits waits for, by gzip: the module without WebGPU and threads, and the weights. Its JavaScript is reported.
 import {existsSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {gzipSync} from 'node:zlib';

@@ -36,7 +36,7 @@ struct Trial {
   Call call() { return {in, out}; }
 };
 
-/// What the answer is kept by. A plan's calls have sizes in common, and their operands may lie in many ways.
+/// The key by which the answer is kept. A plan's calls have sizes in common, and their operands may lie in many ways.
 struct Question {
   std::string text;
 };

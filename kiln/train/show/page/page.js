@@ -1,4 +1,4 @@
-// What the page shows: what /events sends while a training runs, or what /runs.json says of finished ones.
+// The page shows what /events sends while a training runs, or what /runs.json says of finished ones.
 
 function rows(list) {
   const head = ["", "last", "least", "greatest"];

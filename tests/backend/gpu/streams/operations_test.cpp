@@ -1,4 +1,4 @@
-// What operations do beside their operands in threads with streams of their own: tables, kernels of users, collectives of
+// Operations do more than read their operands in threads with streams of their own: tables, kernels of users, collectives of
 // ranks, checks of data; and many threads at once.
 #include <gtest/gtest.h>
 

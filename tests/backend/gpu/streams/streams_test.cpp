@@ -203,7 +203,7 @@ TEST(GpuStreams, ShareOneLimitOfMemory) {
 
 // ---- beginning and end ---------------------------------------------------------------------------------------------
 
-// What knows nothing of values is ordered where a scope begins and ends.
+// Work that knows nothing of values is ordered where a scope begins and ends.
 TEST(GpuStreams, BeginAfterTheFirstAndEndBeforeIt) {
   const Machine on;
   const Value x = zeros({kCount}, on.device);

@@ -34,7 +34,7 @@ struct Target {
 extern const Target kCudaTarget, kHipTarget, kGlslTarget, kWgslTarget, kMetalTarget;
 /// GLSL for Vulkan's devices with Addressing::Addresses; kGlslTarget is for those that bind buffers.
 extern const Target kVulkanTarget;
-/// The same for devices without integers of 64 bits.
+/// kVulkanTarget for devices without integers of 64 bits.
 extern const Target kVulkanWordsTarget;
 
 }  // namespace kiln::gpu
