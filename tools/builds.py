@@ -122,15 +122,27 @@ cd /usr/share/kiln
 """
 
 
-def check_chroot():
+def own_suite():
+    """The name of the Debian on which this runs; empty elsewhere."""
+    found = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def packed_in(suite):
+    """The Debian packages as another Debian, which ./dev makes, builds them, and what went wrong."""
+    command = "./dev build user && rm -rf packages && cpack -G DEB --config build/user/CPackConfig.cmake -B packages"
+    error = output_of([str(ROOT / "dev"), "fresh", suite, command])
+    return sorted((ROOT / "build" / "fresh" / suite / "kiln" / "packages").glob("*.deb")), error
+
+
+def check_chroot(suite):
     """A Debian that has nothing else installs the packages, and builds, tests and runs a project of `kiln new` with them. Root
-    makes it, once, in build/fresh/packages, as it is there where this runs."""
+    makes it, once, in build/fresh/packages-SUITE."""
     if os.geteuid() != 0:
         return "only root can change into another system: sudo ./dev check chroot"
-    suite = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text())[1]
     system = ROOT / "build" / "fresh" / f"packages-{suite}"
     with tempfile.TemporaryDirectory() as name:
-        packages, error = packed(pathlib.Path(name))
+        packages, error = packed(pathlib.Path(name)) if suite == own_suite() else packed_in(suite)
         if not error and not (system / "complete").exists():
             system.mkdir(parents=True, exist_ok=True)
             error = output_of(["debootstrap", "--variant=minbase", suite, str(system)])
