@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert "learns" in first.said, first.said
         assert first.ask("GET", "/health") == (200, "ready\n")
         status, usage = first.ask("GET", "/")  # an example that holds: what it shows is taken, and answered with what it shows
-        asked, shown = [line.strip() for line in usage.splitlines() if line.startswith("  ")]
+        asked, shown = usage.removeprefix("POST /predict answers\n").split("with\n")
         assert status == 200 and first.ask("POST", "/predict", asked) == (200, shown), usage
         assert [*json.loads(shown)["answers"][0]] == ["kind", "chance"], usage
         told = answers(first)

@@ -42,8 +42,7 @@ inline kiln::net::Response predict(const Model& model, const kiln::Device& devic
 inline kiln::net::Response usage(const Model& model, const kiln::Device& device) {
   kiln::net::Request example;
   example.body = kiln::write_json(kiln::to_json(Question{.rows = {{.length = 4.2, .width = 0.9}}}));
-  return {.body = "POST /predict answers each row:\n  " + example.body + "\nwith\n  " +
-                  predict(model, device, example).body + "\n"};
+  return {.body = "POST /predict answers\n" + example.body + "with\n" + predict(model, device, example).body};
 }
 
 inline kiln::net::Routes routes(const Model& model, const kiln::Device& device) {
