@@ -20,6 +20,10 @@ struct SummaryOptions {
 ///         weight [8, 1, 3, 3]
 ///         bias [8]
 std::string summary(const nn::ModuleView& model, const SummaryOptions& options = {});
+template <class = void>
+std::string summary(const nn::NoModule&, const SummaryOptions& = {}) {
+  return {};
+}
 
 namespace nn {
 

@@ -142,7 +142,7 @@ TEST(Module, SwitchesEveryModeInIt) {
 
 TEST(Module, PrintsAsATree) {
   EXPECT_EQ(summary(make_nested()),
-            "Nested, 43 parameters, epsilon 0.5\n"
+            "Nested, 43 parameters, epsilon 0.5, kind Small\n"
             "  input: Linear, 9 parameters\n"
             "    weight [3, 2]\n"
             "    bias [3]\n"
