@@ -129,7 +129,7 @@ IndexEntry index_entry(const T& entry) {
 template <int D, class K>
 class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tensor {
   static_assert(0 <= D && D <= kMaxRank, "a tensor has 0 to 8 dimensions");
-  using Refused = Tensor;  // of calls that do not compile, and say why
+  using Refused = Tensor;  // what a call returns that does not compile and says why
   template <Integer... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
   /// The rank of x(entries...). Tensors of indices broadcast together.
