@@ -8,6 +8,7 @@
 
 #include "kiln/nn.hpp"
 #include "kiln/tensor/capture.hpp"
+#include "kiln/tensor/text/print.hpp"
 
 #include "sines.hpp"
 #include "tests/support/devices.hpp"
@@ -138,6 +139,12 @@ TEST(Module, SwitchesEveryModeInIt) {
   EXPECT_EQ(std::get<0>(valid(model).tail).mode, nn::Mode::Valid);
   EXPECT_EQ(std::get<0>(train(valid(model)).tail).mode, nn::Mode::Train);
   EXPECT_EQ(valid(nn::BatchNormConfig{.channels = 1}.init(cpu)).mode, nn::Mode::Valid);
+}
+
+TEST(Module, PrintsParametersAsTensors) {
+  const nn::Param<1> bias(Tensor<1>::of({1, 2.25}, cpu));
+  EXPECT_EQ(fmt::format("{} {:.1}", bias, bias), fmt::format("{} {:.1}", bias.value(), bias.value()));
+  EXPECT_EQ(fmt::format("{}", bias), "[1.   2.25]");
 }
 
 TEST(Module, PrintsAsATree) {
