@@ -135,7 +135,7 @@ CompiledCode compile(const Source& source, const CompileOptions& options) {
   const std::size_t inputs = source.graph.inputs().size() - source.bound.size();
   std::vector<Value> bound = source.bound;
   const Graph graph = simplified(source.graph, bound);
-  Program program = lowered(graph, inputs, bound, machine.tiles && options.weights == DType::F32);
+  Program program = lowered(graph, inputs, bound, machine.tiles, options.weights == DType::F16);
   require_countable(program);
   if (options.weights == DType::F16) halve(program);
   work_in_place(program);
