@@ -181,7 +181,8 @@ class Lower {
     }
     to_.layer = function_name(step);
     bool known = false;
-    for (const auto family : {lower_elementwise, lower_view, lower_reduction, lower_product, lower_window, lower_index})
+    for (const auto family :
+         {lower_elementwise, lower_view, lower_reduction, lower_product, lower_window, lower_index, lower_blend})
       known = known || family(to_, site);
     if (!known) {
       const std::string attributes = op::attributes(step.op);
