@@ -82,13 +82,10 @@ class TilePrinter {
   }
   int depth() const { return static_cast<int>(loop_.sizes.size()); }
   bool gathers() const {
-    return std::ranges::any_of(loop_.value.steps[0].in,
-                               [&](op::ProgramOperand operand) {
-                                 const std::int64_t stride =
-                                     loop_.value.in[operand.index].access.strides[at(tiling_.along)];
-                                 return print_.is_half(operand.index) || (stride != 0 && stride != 1);
-                               }) ||
-           (loop_.start >= 0 && print_.is_half(loop_.start));
+    return std::ranges::any_of(loop_.value.steps[0].in, [&](op::ProgramOperand operand) {
+      const std::int64_t stride = loop_.value.in[operand.index].access.strides[at(tiling_.along)];
+      return print_.is_half(operand.index) || (stride != 0 && stride != 1);
+    });
   }
   int cut() const { return loop_.sizes[at(loop_.kept)] > kStepsInCache ? loop_.kept : -1; }
 
@@ -132,12 +129,7 @@ class TilePrinter {
     const Access& to = loop_.out[0];
     for (int row = 0; row < rows; ++row)
       for (int v = 0; v < vectors; ++v) {
-        std::string begin = start(row, v);
-        const std::string before = memory("out0", place(to, row, v), false);
-        if (loop_.start >= 0 && print_.is_half(loop_.start)) {
-          begin = text("begin", row, "_", v);
-          out += load(loop_.start, begin, row, v, inside);
-        }
+        const std::string begin = start(row, v), before = memory("out0", place(to, row, v), false);
         out += text(inside, "kiln_vector ", sum(row, v), " = {0};\n");
         if (cut() >= 0) out += text(inside, "if (part > 0) ", sum(row, v), " = ", before, ";\n");
         if (!begin.empty()) out += text(inside, cut() >= 0 ? "else " : "", sum(row, v), " += ", begin, ";\n");
@@ -158,7 +150,7 @@ class TilePrinter {
         out += text(inside, memory("out0", place(to, row, v), true), " = ", sum(row, v), ";\n");
     return out + in(level) + "}\n";
   }
-  /// What a sum begins with, if it is not 0.
+  /// What a sum begins with, if it is not 0: a bias, which is a float.
   std::string start(int row, int vector) const {
     if (loop_.start < 0) return "";
     const Access& access = loop_.value.in[at(loop_.start)].access;
@@ -231,7 +223,7 @@ class TilePrinter {
     const std::string name = text("in", operand), at_place = place(access, row, v);
     const std::int64_t stride = access.strides[at(tiling_.along)];
     if (stride == 0) {
-      const std::string element = operand != loop_.start && is_unpacked(operand)
+      const std::string element = is_unpacked(operand)
                                       ? text(row_of(operand, row), "[i", loop_.kept, cut() >= 0 ? " - part]" : "]")
                                       : number(operand, at_place);
       return text(inside, "const float ", variable, " = ", element, ";\n");
