@@ -32,12 +32,15 @@ std::string bytes_from(const std::string& path, std::size_t first) {
 std::string RunFigures::of(const fs::path& directory) {
   const std::string path = (directory / "figures.jsonl").string();
   const std::scoped_lock lock(mutex_);
-  if (std::error_code ignored; !fs::is_regular_file(path, ignored)) {
-    files_.erase(path);
-    return "[]";
-  }
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return files_.erase(path), "[]";
   File& file = files_[path];
-  read_further(path, file);
+  try {
+    read_further(path, file);
+  } catch (const IoError&) {
+    if (fs::exists(path, ignored)) throw;
+    return files_.erase(path), "[]";  // it was deleted in between
+  }
   std::string list = "[";
   for (const auto& [name, all] : file.newest)
     for (const std::string& figure : all) list += (list.size() > 1 ? "," : "") + figure;

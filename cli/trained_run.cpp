@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <utility>
 
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
@@ -45,9 +46,22 @@ std::vector<fs::path> directories_in(const fs::path& directory) {
   return found;
 }
 
+/// What `read` returns, or nothing where the path is no more: runs may be deleted while they are read.
+template <class Read>
+auto unless_gone(const fs::path& path, Read read) -> std::optional<decltype(read(path))> {
+  try {
+    return read(path);
+  } catch (const IoError&) {
+    if (std::error_code ignored; fs::exists(path, ignored)) throw;
+    return std::nullopt;
+  }
+}
+std::optional<std::string> text_of(const fs::path& file) {
+  return unless_gone(file, [](const fs::path& path) { return read_text_file(path.string()); });
+}
+
 /// Reads lines of a step and a value. A line that a killed run did not finish is ignored.
-void read_curve(const fs::path& file, Series& series) {
-  const std::string contents = read_text_file(file.string());
+void read_curve(const std::string& contents, Series& series) {
   for (std::size_t at = 0, end; (end = contents.find('\n', at)) != std::string::npos; at = end + 1) {
     const std::string_view line = std::string_view(contents).substr(at, end - at);
     const std::size_t space = line.find(' ');
@@ -58,8 +72,7 @@ void read_curve(const fs::path& file, Series& series) {
 }
 
 /// Returns the last sentence of experiment.log, without its time.
-std::string last_sentence(const fs::path& log) {
-  std::string contents = read_text_file(log.string());
+std::string last_sentence(std::string contents) {
   while (contents.ends_with('\n')) contents.pop_back();
   const std::string line = contents.substr(contents.rfind('\n') + 1);
   constexpr std::size_t kTime = std::string_view("2026-11-23 01:15:00 ").size();
@@ -67,26 +80,26 @@ std::string last_sentence(const fs::path& log) {
 }
 
 TrainedRun read_run(const fs::path& directory, const std::string& name) {
-  TrainedRun run{name, last_sentence(directory / "experiment.log"), {}, {}, 0};
+  TrainedRun run{name, last_sentence(text_of(directory / "experiment.log").value_or("")), {}, {}, 0};
   const std::size_t reason = run.state.find(": ");
   if (!run.state.starts_with("ends after step ") || reason == std::string::npos) run.state = "runs, or was killed";
   else run.state = run.state.substr(reason + 2);
-  if (const fs::path config = directory / "config.json"; fs::exists(config))
-    run.config = flattened(parse_json(read_text_file(config.string()), config.string()));
-  for (const fs::path& split : directories_in(directory)) {
+  const fs::path config = directory / "config.json";
+  if (const auto written = text_of(config)) run.config = flattened(parse_json(*written, config.string()));
+  for (const fs::path& split : unless_gone(directory, directories_in).value_or(std::vector<fs::path>())) {
     std::map<std::int64_t, fs::path> epochs;
-    for (const fs::path& folder : directories_in(split)) {
+    for (const fs::path& folder : unless_gone(split, directories_in).value_or(std::vector<fs::path>())) {
       const std::string epoch = folder.filename().string();
       if (!epoch.starts_with("epoch-")) continue;
       const auto number = number_in(std::string_view(epoch).substr(6));
       if (number && *number >= 0 && *number < 1e15) epochs.emplace(static_cast<std::int64_t>(*number), folder);
     }
     for (const auto& [epoch, folder] : epochs) {
-      for (const fs::path& file : entries_in(folder)) {
+      for (const fs::path& file : unless_gone(folder, entries_in).value_or(std::vector<fs::path>())) {
         if (file.extension() != ".log") continue;
         const std::string metric = split.filename().string() + '/' + file.stem().string();
         auto& series = run.curves.try_emplace(metric, Series{name, metric}).first->second;
-        read_curve(file, series);
+        read_curve(text_of(file).value_or(""), series);
         if (!series.points.empty()) run.steps = std::max(run.steps, series.points.back().step);
       }
     }
@@ -100,7 +113,9 @@ std::vector<TrainedRun> runs_in(const fs::path& root) {
   std::vector<TrainedRun> found;
   for (const fs::path& directory : is_run(root) ? std::vector{root} : directories_in(root)) {
     const fs::path named = directory.has_filename() ? directory : directory.parent_path();  // "runs/first/"
-    if (is_run(directory)) found.push_back(read_run(directory, named.filename().string()));
+    if (!is_run(directory)) continue;
+    TrainedRun run = read_run(directory, named.filename().string());
+    if (is_run(directory)) found.push_back(std::move(run));
   }
   require<DataError>(!found.empty(), shown(root.string()),
                      ": has no run; the directory of a run has an experiment.log");

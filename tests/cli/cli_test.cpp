@@ -1,12 +1,14 @@
 // The program kiln, as a shell would call it.
 #include "cli/commands.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -431,6 +433,38 @@ TEST(Cli, SaysToAPageWhatRunsHave) {
                       R"({"name":"b","state":"runs,orwaskilled","parameters":{},"curves":[],"shown":[]}])");
   EXPECT_TRUE(json({"valid/loss<0.3"}).find("\"b\"") == std::string::npos);
   EXPECT_EQ(kiln_says({"runs", (root / "none").string(), "--web", "0"}).status, 2);
+  fs::remove_all(root);
+}
+
+TEST(Cli, LeavesOutARunThatIsDeletedWhileItIsRead) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / text("kiln-cli-runs-gone-", ::getpid());
+  const auto write = [&](const std::string& name, std::string_view contents) {
+    fs::create_directories((root / name).parent_path());
+    write_file_atomically((root / name).string(), contents);
+  };
+  for (const std::string run : {"goes", "stays"}) {
+    write(run + "/experiment.log", "2026-11-23 01:15:00 begins: 3 parameters\n");
+    write(run + "/valid/epoch-2/loss.log", "20 0.25\n");
+  }
+  write("goes/figures.jsonl", "");
+  // Whoever reads this curve waits until the run is no more.
+  fs::create_directories(root / "goes/valid/epoch-1");
+  const std::string pipe = (root / "goes/valid/epoch-1/loss.log").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::thread deleting([&] {
+    std::ofstream curve(pipe);
+    fs::remove_all(root / "goes");
+    curve << "10 0.5\n";
+  });
+  cli::RunsOptions options;
+  options.directory = root.string();
+  cli::RunFigures figures;
+  std::string written;
+  EXPECT_NO_THROW(written = cli::runs_json(options, figures));
+  deleting.join();
+  EXPECT_NE(written.find("\"stays\""), std::string::npos) << written;
+  EXPECT_EQ(written.find("\"goes\""), std::string::npos) << written;
   fs::remove_all(root);
 }
 

@@ -16,9 +16,11 @@ namespace {
 constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 std::atomic<std::int64_t> live{0}, asked{0}, first_to_fail{kNever}, last_to_fail{kNever};
-std::atomic<bool> failed{false};
+std::atomic<bool> failed{false}, of_one{false};
+thread_local bool is_the_one = false;
 
 bool fails() noexcept {
+  if (of_one.load(std::memory_order_relaxed) && !is_the_one) return false;
   const std::int64_t number = asked.fetch_add(1, std::memory_order_relaxed) + 1;
   if (number < first_to_fail.load(std::memory_order_relaxed) || number > last_to_fail.load(std::memory_order_relaxed))
     return false;
@@ -64,13 +66,18 @@ std::int64_t live_blocks() { return live; }
 std::int64_t allocations() { return asked; }
 bool has_failed() { return failed; }
 
-Shortage::Shortage(std::int64_t at, Fails fails) {
+Shortage::Shortage(std::int64_t at, Fails fails, Threads whose) {
+  is_the_one = true;
+  of_one = whose == Threads::This;
   asked = 0;
   failed = false;
   last_to_fail = fails == Fails::Once ? at : kNever;
   first_to_fail = at;
 }
-Shortage::~Shortage() { first_to_fail = last_to_fail = kNever; }
+Shortage::~Shortage() {
+  first_to_fail = last_to_fail = kNever;
+  of_one = is_the_one = false;
+}
 
 namespace {
 

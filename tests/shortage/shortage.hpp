@@ -12,12 +12,13 @@ namespace kiln::test {
 std::int64_t live_blocks();
 
 enum class Fails { Once, FromThenOn };
+/// Whose allocations count, and fail.
+enum class Threads { All, This };
 
-/// While it lives, allocation number `at` from now on, counted over all threads, throws std::bad_alloc; or that and all
-/// behind it.
+/// While it lives, allocation number `at` from now on throws std::bad_alloc; or that and all behind it.
 class Shortage {
  public:
-  Shortage(std::int64_t at, Fails fails);
+  Shortage(std::int64_t at, Fails fails, Threads whose = Threads::All);
   ~Shortage();
   Shortage(const Shortage&) = delete;
   Shortage& operator=(const Shortage&) = delete;

@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
+#include <list>
 #include <map>
 #include <mutex>
 #include <string>
@@ -65,7 +66,7 @@ class Host {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::unique_ptr<Client>> clients_;  // the oldest first
+  std::list<std::unique_ptr<Client>> clients_;  // the oldest first
   std::map<std::uint64_t, std::shared_ptr<Kept>> sessions_;
   HostCounters counters_;
   std::uint64_t last_session_ = 0;

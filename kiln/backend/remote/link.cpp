@@ -48,6 +48,11 @@ Link::Link(Dial dial, ClientSettings settings)
   auto [connection, welcome] = greet(settings_.greeting);
   welcome_ = std::move(welcome);
   peer_ = connection->peer();
+  no_memory_ = attempt([&] {
+    fail<MemoryError>("remote device at ", peer_,
+                      ": this program had no memory left for a message to the server, so that the "
+                      "tensors there are lost: keep fewer values at a time");
+  });
   outbox_.connect(std::move(connection));
   may_pack_ = settings_.compression == Compression::Automatic && !stays_here();
   if (settings_.compression == Compression::Always) pack();
@@ -68,7 +73,9 @@ void Link::pack() {
 std::shared_ptr<Link> Link::open(Dial dial, ClientSettings settings) {
   const std::shared_ptr<Link> link(new Link(std::move(dial), std::move(settings)));
   link->receiver_ = std::thread([link] {
-    link->receive_all(link->connection_);
+    try {
+      link->receive_all(link->connection_);
+    } catch (const std::bad_alloc&) { link->lose(link->no_memory_); }
     link->fail_requests();
   });
   return link;
@@ -147,10 +154,11 @@ void Link::require_length(std::size_t bytes) {
         text("a call, a program or a request takes ", bytes, " bytes, and a server takes no more than ", kMostBytes,
              " at once: give large attributes as tensors, and read fewer values at a time"),
         {}});
-  {  // the thread that receives finds out, and fails the requests: whoever calls this may hold locks
-    const std::lock_guard lock(mutex_);
-    if (connection_) connection_->close();
-  }
+  throw_lost();
+}
+
+void Link::end_without_memory() {
+  lose(no_memory_);
   throw_lost();
 }
 

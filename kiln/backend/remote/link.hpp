@@ -54,6 +54,8 @@ class Link {
   /// Notes a request, and sends the frame whose entries ask.
   void post_request(const Ref<Request>& request, std::vector<std::byte> entries);
   std::uint64_t next_request() { return ++last_request_; }
+  /// Ends the session, because this program lacks memory for what it has begun to write; throws that.
+  [[noreturn]] void end_without_memory();
   /// Throws the reason if the session has ended.
   void check() const {
     if (lost_.load(std::memory_order_acquire)) throw_lost();
@@ -97,6 +99,7 @@ class Link {
   void ask_again(std::uint64_t applied);
   void end(const Refusal& why);
   void lose(const Refusal& why);
+  void lose(const Ref<Failure>& why);
   void fail_requests();
   [[noreturn]] void throw_lost() const;
   Ref<Failure> read_roots(wire::Reader& in, const Ref<Requester>& requester);
@@ -108,6 +111,7 @@ class Link {
   Outbox outbox_;
   Welcome welcome_;
   std::string peer_;
+  Ref<Failure> no_memory_;  // made when there was some
   std::atomic<std::uint64_t> last_request_{0};
   std::atomic<std::uint64_t> settled_{0}, received_{0};
   std::atomic<int> reconnections_{0};

@@ -104,15 +104,21 @@ void Link::end(const Refusal& why) {
   fail_requests();
 }
 
-/// Notes why the session has ended, if it has not ended before.
 void Link::lose(const Refusal& why) {
+  const std::string device = text("remote device at ", peer_, ": ");
+  const bool is_named = why.sentence.starts_with(device);
+  lose(attempt([&] { raise(why.kind, is_named ? why.sentence : device + why.sentence); }));
+}
+
+/// Notes why the session has ended, if it has not ended before. It needs no memory. The thread that receives finds out, and
+/// fails the requests: whoever calls this may hold locks.
+void Link::lose(const Ref<Failure>& why) {
   {
     const std::lock_guard lock(mutex_);
     if (why_lost_) return;
-    const std::string device = text("remote device at ", peer_, ": ");
-    const bool is_named = why.sentence.starts_with(device);
-    why_lost_ = attempt([&] { raise(why.kind, is_named ? why.sentence : device + why.sentence); });
+    why_lost_ = why;
     lost_.store(true, std::memory_order_release);
+    if (connection_) connection_->close();
   }
   outbox_.close();
 }

@@ -62,7 +62,7 @@ void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>*
   if (waits) changed_.wait(lock, [&] { return closed_ || messages_.empty() || bytes_ + entries.size() <= most_; });
   if (closed_) return;
   if (messages_.empty()) timed_since_ = Clock::now();
-  entries.number = ++last_number_;
+  entries.number = last_number_ + 1;
   if (number) *number = entries.number;
   wire::Writer out;
   begin(out, Frame::Work);
@@ -73,10 +73,12 @@ void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>*
 }
 
 void Outbox::add(std::unique_lock<std::mutex>& lock, Outgoing message, bool waits) {
-  const bool is_small = message.size() <= kSmall;
-  bytes_ += message.size();
-  messages_.push_back(std::move(message));
-  if (waits && is_small && !sending_ && connection_ && next_ + 1 == messages_.size()) send_next(lock);
+  const std::size_t size = message.size();
+  const std::uint64_t number = message.number;
+  messages_.push_back(std::move(message));  // where memory ends here, nothing has changed
+  bytes_ += size;
+  if (number) last_number_ = number;
+  if (waits && size <= kSmall && !sending_ && connection_ && next_ + 1 == messages_.size()) send_next(lock);
   if (has_next()) changed_.notify_all();
 }
 

@@ -15,7 +15,7 @@
 namespace kiln::remote {
 
 /// Raise this when a frame or an entry below changes.
-inline constexpr std::uint64_t kProtocol = 2;
+inline constexpr std::uint64_t kProtocol = 3;
 
 /// Frame is the first byte of a message.
 enum class Frame : std::uint8_t {

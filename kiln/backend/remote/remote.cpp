@@ -16,7 +16,7 @@ namespace kiln::remote {
 /// A value on the server, by its number.
 class Remote::Handle final : public Storage {
  public:
-  Handle(Remote& remote, std::uint64_t number) : remote_(&remote), number_(number) {}
+  Handle(Remote& remote, std::uint64_t number) : remote_(&remote), number_{number} {}
   ~Handle() override {
     if (const Failure* const known = known_.load(std::memory_order_acquire))
       release(static_cast<const RefCounted*>(known));
@@ -25,10 +25,10 @@ class Remote::Handle final : public Storage {
   static void* operator new(std::size_t size) { return cached_allocate(size); }
   static void operator delete(void* memory, std::size_t size) { cached_free(memory, size); }
 
-  bool ready() const override { return number_ < remote_->link_->settled() || remote_->link_->is_lost(); }
+  bool ready() const override { return number() < remote_->link_->settled() || remote_->link_->is_lost(); }
   Failure* failure() override {
     if (Failure* const known = known_.load(std::memory_order_acquire)) return known;
-    const Ref<Failure> found = remote_->link_->failure_of(number_);
+    const Ref<Failure> found = remote_->link_->failure_of(number());
     if (!found) return nullptr;
     Failure* none = nullptr;
     if (known_.compare_exchange_strong(none, found.get(), std::memory_order_acq_rel)) found->add_owner();
@@ -36,23 +36,15 @@ class Remote::Handle final : public Storage {
   }
 
   const Remote& remote() const { return *remote_; }
-  std::uint64_t number() const { return number_; }
+  std::uint64_t number() const { return number_.front(); }
 
  private:
   const Ref<Remote> remote_;
-  const std::uint64_t number_;
+  Numbers number_;  // one, which goes to the remote's when the value is dropped
   std::atomic<Failure*> known_{nullptr};
 };
 
 namespace {
-
-/// Returns the bytes of a description by themselves: names in them refer to nothing that was written before.
-std::string described(const Desc& desc) {
-  wire::Writer out;
-  wire::write_desc(out, desc);
-  const std::vector<std::byte> bytes = out.take();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 std::optional<Values> replay_there(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
   const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
@@ -88,18 +80,10 @@ std::uint64_t Remote::number_of(const Value& value) const {
   fail<DeviceError>("a value that ", name_, " did not make");
 }
 
-void Remote::free_later(std::uint64_t value) {
-  link_->forget_failure(value);
+void Remote::free_later(Numbers& value) noexcept {
+  link_->forget_failure(value.front());
   const std::lock_guard lock(freeing_);
-  freed_.push_back(value);
-}
-
-std::unique_lock<std::mutex> Remote::writing() {
-  std::unique_lock lock(mutex_);
-  link_->check();
-  write_freed();
-  write_causes();
-  return lock;
+  freed_.splice_after(freed_.before_begin(), value);
 }
 
 void Remote::drop_program(std::size_t index) {
@@ -112,15 +96,13 @@ void Remote::write_freed() {
     if (programs_[i - 1].life.expired()) drop_program(i - 1);
   {
     const std::lock_guard lock(freeing_);
-    if (freed_.empty()) return;
-    freed_.swap(freeing_now_);
+    freeing_now_.swap(freed_);
   }
-  for (const std::uint64_t value : freeing_now_) {
-    link_->forget_failure(value);  // it may have come since the value was dropped
-    write(out_, Entry::Free, next_ - value);
+  for (; !freeing_now_.empty(); freeing_now_.pop_front()) {
+    link_->forget_failure(freeing_now_.front());  // it may have come since the value was dropped
+    write(out_, Entry::Free, next_ - freeing_now_.front());
     if (out_.size() >= kFrame) send_entries();  // a program may drop millions at once, which no message could hold
   }
-  freeing_now_.clear();
 }
 
 void Remote::begin_list(Entry entry, Inputs values) {
@@ -167,7 +149,10 @@ void Remote::hold(Node& node) {
 void Remote::run(const op::Op& op, Call call) {
   if (needs_ranks(op)) return run_on_host(op, call);
   const char* const function = may_fail_on_data(op) ? CalledAs::function() : nullptr;
-  const auto lock = writing();
+  writing([&] { write_call(op, call, function); });
+}
+
+void Remote::write_call(const op::Op& op, const Call& call, const char* function) {
   if (forms_.size() == kMostForms) {
     forms_.clear();
     begin(out_, Entry::ForgetForms);
@@ -210,73 +195,34 @@ Ref<Node> Remote::upload(TensorData data, const Device& device) {
   auto node = make_ref<Node>(Desc{data.shape(), data.dtype()}, device);
   constexpr std::size_t kInline = 16 << 10;
   const std::size_t bytes = std::as_const(data).bytes().size();
-  const auto lock = writing();
-  begin(out_, Entry::Upload);
-  wire::write_desc(out_, node->desc);
-  hold(*node);
-  if (bytes <= kInline) {
-    out_.whole(bytes);
-    out_.bytes(std::as_const(data).bytes());
-    if (out_.size() >= kFrame) send_entries();
-    return node;
-  }
-  out_.whole(0);
-  send_entries();  // a piece that is alone in its frame is written where it belongs
-  const auto shared = std::make_shared<const TensorData>(std::move(data));
-  for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
-    const std::size_t count = std::min(kPiece, bytes - offset);
-    write(out_, Entry::Piece, count);
-    link_->post(out_.take(), shared, offset, count);
-  }
+  writing([&] {
+    begin(out_, Entry::Upload);
+    wire::write_desc(out_, node->desc);
+    hold(*node);
+    if (bytes <= kInline) {
+      out_.whole(bytes);
+      out_.bytes(std::as_const(data).bytes());
+      if (out_.size() >= kFrame) send_entries();
+      return;
+    }
+    out_.whole(0);
+    send_entries();  // a piece that is alone in its frame is written where it belongs
+    const auto shared = std::make_shared<const TensorData>(std::move(data));
+    for (std::size_t offset = 0; offset < bytes; offset += kPiece) {
+      const std::size_t count = std::min(kPiece, bytes - offset);
+      write(out_, Entry::Piece, count);
+      link_->post(out_.take(), shared, offset, count);
+    }
+  });
   return node;
-}
-
-template <class... Fields>
-Ref<Request> Remote::ask(Entry entry, Inputs values, const Fields&... fields) {
-  const bool reads = entry == Entry::Read;
-  auto request = make_ref<Request>(link_->next_request(), reads ? Values(values.begin(), values.end()) : Values());
-  const auto lock = writing();
-  wire::Writer own;
-  write(own, entry, request->number());
-  if (reads) own.whole(values.size());
-  for (const Value& value : values) own.whole(number_of(value));
-  (wire::write_field(own, fields), ...);
-  request->ask = own.take();
-  out_.bytes(request->ask);
-  link_->post_request(request, out_.take());
-  return request;
-}
-
-template <class... Fields>
-void Remote::tell(Entry entry, const Fields&... fields) {
-  const auto lock = writing();
-  write(out_, entry, fields...);
-  send_entries();
-}
-
-TensorData Remote::download(const Value& value) { return std::move(start_read({&value, 1})->wait()[0]); }
-
-Ref<PendingRead> Remote::start_read(Inputs values) {
-  if (Ref<Failure> failure = failure_among(values)) return failed_read(std::move(failure));
-  return ask(Entry::Read, values);
-}
-
-void Remote::flush() {
-  if (!link_->is_lost()) tell(Entry::Flush);
-}
-
-void Remote::sync() {
-  const Ref<Failure> failure = attempt([&] { ask(Entry::Sync, {})->wait(); });
-  if (failure && link_->is_lost()) throw_failure(*failure);
-  link_->unreported().note(failure, Requester::current());
-  link_->unreported().throw_all();
 }
 
 void Remote::run_pending(Inputs values) {
   if (const Ref<Failure> failure = failure_among(values)) throw_failure(*failure);
-  const auto lock = writing();
-  begin_list(Entry::RunPending, values);
-  send_entries();
+  writing([&] {
+    begin_list(Entry::RunPending, values);
+    send_entries();
+  });
 }
 
 std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
@@ -310,104 +256,23 @@ std::optional<std::uint64_t> Remote::written_program(const Graph& graph) {
 
 std::optional<Values> Remote::replay(const Graph& graph, Inputs inputs, const ReplayOptions& options) {
   const Device device = inputs.empty() ? graph.body().device : inputs[0].device();
-  const auto lock = writing();
-  for (const Value& input : inputs) (void)number_of(input);  // before anything is written
-  const std::optional<std::uint64_t> number = written_program(graph);
-  if (!number) return std::nullopt;
-  begin(out_, Entry::Replay);
-  out_.whole(*number);
-  write_list(inputs);
-  wire::write_field(out_, options.key);
-  Values outputs;
-  for (const Desc& desc : graph.outputs()) {
-    outputs.emplace_back(make_ref<Node>(desc, device));
-    hold(*outputs.back().node());
-  }
-  ++calls_;
-  if (out_.size() >= kFrame) send_entries();
-  return outputs;
-}
-
-/// A value that goes from one server to another.
-class Remote::Sent final : public PendingMove {
- public:
-  Sent(Value value, Device to, std::string ticket, Ref<Request> given)
-      : value_(std::move(value)), to_(std::move(to)), ticket_(std::move(ticket)), given_(std::move(given)) {}
-  bool ready() const override { return given_->ready(); }
-  Value take() override {
-    const Ref<Failure> refused = attempt([&] { given_->wait(); });
-    if (!refused) return static_cast<Remote&>(to_.backend()).take(value_.node()->desc, ticket_, to_);
-    // They cannot reach each other, or the value has failed, of which the read tells.
-    return Value(to_.backend().upload(value_.device().backend().download(value_), to_));
-  }
-
- private:
-  const Value value_;
-  const Device to_;
-  const std::string ticket_;
-  const Ref<Request> given_;
-};
-
-Ref<PendingMove> Remote::start_move(const Value& value, const Device& to) {
-  auto* const here = dynamic_cast<Remote*>(&value.device().backend());
-  auto* const there = dynamic_cast<Remote*>(&to.backend());
-  if (!here || !there || !here->link_->welcome().sends_to_servers) return {};
-  if (there->link_->stays_here() && !here->link_->stays_here()) return {};
-  throw_if_failed(value);
-  Ticket ticket;
-  const Ref<Failure> refused =
-      attempt([&] { ticket = there->ask_for<Ticket>(Entry::Expect, described(value.node()->desc)); });
-  if (refused) return {};  // the other server takes no values of that size: the usual way tells
-  Ref<Request> given = here->ask(Entry::Give, {&value, 1}, there->link_->address(), ticket);
-  return make_ref<Sent>(value.detach(), to, std::move(ticket.id), std::move(given));
-}
-
-Value Remote::take(const Desc& desc, const std::string& ticket, const Device& device) {
-  Value result(make_ref<Node>(desc, device));
-  const auto lock = writing();
-  begin(out_, Entry::Take);
-  wire::write_desc(out_, desc);
-  out_.text(ticket);
-  hold(*result.node());
-  send_entries();  // that server keeps the value only for some minutes
-  return result;
-}
-
-template <class Answer, class... Fields>
-Answer Remote::ask_for(Entry entry, const Fields&... fields) {
-  const std::vector<std::byte> bytes = ask(entry, {}, fields...)->answer();
-  wire::Reader in(name_, bytes);
-  Answer answer;
-  wire::read_field(in, answer);
-  return answer;
-}
-
-MemoryStatistics Remote::memory() const { return const_cast<Remote*>(this)->ask_for<MemoryStatistics>(Entry::Memory); }
-
-std::uint64_t Remote::start_recording() {
-  const std::uint64_t recording = link_->next_request();
-  tell(Entry::Record, recording);
-  return recording;
-}
-std::vector<ProfileRow> Remote::recorded(std::uint64_t recording) {
-  return ask_for<std::vector<ProfileRow>>(Entry::Recorded, recording);
-}
-void Remote::stop_recording(std::uint64_t recording) noexcept {
-  const Ref<Failure> lost = attempt([&] { tell(Entry::StopRecording, recording); });
-}
-
-void Remote::set_memory_limit(std::int64_t bytes) { tell(Entry::SetLimit, bytes); }
-void Remote::reset_memory_peak() { tell(Entry::ResetPeak); }
-void Remote::release_memory() { tell(Entry::ReleaseMemory); }
-
-ClientCounters Remote::counters() const {
-  const std::lock_guard lock(mutex_);
-  return {calls_,
-          static_cast<std::int64_t>(forms_.size()),
-          static_cast<std::int64_t>(next_),
-          link_->sent_bytes(),
-          link_->received_bytes(),
-          link_->reconnections()};
+  return writing([&]() -> std::optional<Values> {
+    for (const Value& input : inputs) (void)number_of(input);  // before anything is written
+    const std::optional<std::uint64_t> number = written_program(graph);
+    if (!number) return std::nullopt;
+    begin(out_, Entry::Replay);
+    out_.whole(*number);
+    write_list(inputs);
+    wire::write_field(out_, options.key);
+    Values outputs;
+    for (const Desc& desc : graph.outputs()) {
+      outputs.emplace_back(make_ref<Node>(desc, device));
+      hold(*outputs.back().node());
+    }
+    ++calls_;
+    if (out_.size() >= kFrame) send_entries();
+    return outputs;
+  });
 }
 
 }  // namespace kiln::remote

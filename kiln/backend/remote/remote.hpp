@@ -1,7 +1,9 @@
 // Remote: a device of another program (docs/remote.md). Calls are numbers on their way to a server; results are handles of
 // what will be computed there. Autodiff happens here, fusion there.
 #pragma once
+#include <forward_list>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "kiln/backend/inspect/recorded.hpp"
 #include "kiln/backend/remote/call_form.hpp"
 #include "kiln/backend/remote/link.hpp"
+#include "kiln/core/spare_memory.hpp"
 #include "kiln/ops/leaf_backend.hpp"
 #include "kiln/ops/move.hpp"
 
@@ -64,21 +67,34 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
   class Sent;
   static constexpr std::size_t kFrame = 8 << 10;     // bytes of calls that are sent together
   static constexpr std::size_t kMostPrograms = 256;  // that the server keeps; the oldest goes
+  /// Numbers of values. A handle keeps its own in one, so that whoever drops the value needs no memory.
+  using Numbers = std::forward_list<std::uint64_t, SpareAllocator<std::uint64_t>>;
   struct SentProgram {
     std::weak_ptr<const void> life;  // of the body, whose constants must not keep this device
     std::uint64_t number;
   };
 
   std::uint64_t number_of(const Value& value) const;
-  /// The lock with which entries are written, and what goes before them.
-  std::unique_lock<std::mutex> writing();
+  /// Calls `write`, which writes entries, with the lock, and returns what it returns. An Error comes before the first of
+  /// them; where memory ends, perhaps in the middle of one, so does the session.
+  template <class Write>
+  auto writing(Write write) {
+    const std::lock_guard lock(mutex_);
+    link_->check();
+    try {
+      write_freed();
+      write_causes();
+      return write();
+    } catch (const std::bad_alloc&) { link_->end_without_memory(); }
+  }
   void write_freed();
   void drop_program(std::size_t index);
   void write_causes();
   /// Writes an entry that begins with a list of values.
   void begin_list(Entry entry, Inputs values);
   void write_list(Inputs values);
-  void free_later(std::uint64_t value);
+  void write_call(const op::Op& op, const Call& call, const char* function);
+  void free_later(Numbers& value) noexcept;
   void hold(Node& node);
   void send_entries();
   void run_on_host(const op::Op& op, Call call);
@@ -96,7 +112,7 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
   std::optional<std::uint64_t> written_program(const Graph& graph);
 
   std::string name_;
-  mutable std::mutex mutex_;  // guards the members up to last_program_
+  mutable std::mutex mutex_;  // guards the members up to freeing_now_
   wire::Writer out_;
   FormNumbers forms_;
   std::uint64_t next_ = 0;  // the number of the next value
@@ -108,9 +124,10 @@ class Remote final : public LeafBackend, public RecordsElsewhere {
 
   std::vector<SentProgram> programs_;
   std::uint64_t last_program_ = 0;
+  Numbers freeing_now_;  // those of freed_ whose entries are being written
 
   std::mutex freeing_;  // values are freed at any time, also while the members above are in use
-  std::vector<std::uint64_t> freed_, freeing_now_;
+  Numbers freed_;       // it guards these
 
   const std::shared_ptr<Link> link_;
 };

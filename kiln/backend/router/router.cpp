@@ -200,7 +200,6 @@ Values Router::causes_at(int part, Ref<Failure>& lost) {
 }
 
 void Router::run_task(Task& task, const Operands& operands) {
-  const RequestedBy whose(task.requester);
   const CalledAs nobody(nullptr);
   const CalledAs named(task.function);
   const FailsWith scope(task.causes, FailsWith::ReplaceOuter());
@@ -234,8 +233,12 @@ void Router::run_tasks() {
     seen = ++looked_;  // a kernel of the user's may come here again, and take what these tasks wait for
     for (auto each = tasks_.begin(); each != tasks_.end();) {
       const std::shared_ptr<Task> task = *each;
-      const Operands operands = bring(task->part, task->in, task->op);
+      const RequestedBy whose(task->requester);
+      Operands operands;
+      // An error is the task's: the thread that looks at the tasks may be another, and more of them wait behind this one.
+      const Ref<Failure> error = attempt([&] { operands = bring(task->part, task->in, task->op); });
       if (looked_ != seen) break;
+      if (error) operands.lost = noted(error, Value());
       if (operands.wait) {
         ++each;
         continue;

@@ -23,8 +23,9 @@
 namespace kiln::net::browser {
 namespace {
 
-constexpr std::size_t kMostWaiting = 8 << 20;  // bytes of messages that the browser has not taken
-constexpr double kMostBuffered = 8 << 20;      // bytes that it has taken and not sent
+constexpr std::size_t kMostWaiting = 8 << 20;   // bytes of messages that the browser has not taken
+constexpr double kMostBuffered = 8 << 20;       // bytes that it has taken and not sent
+constexpr std::size_t kMostUntaken = 64 << 20;  // bytes that have come and nobody has received; or one message more
 
 /// The thread of the sockets; it lives as long as the module.
 class SocketThread {
@@ -60,6 +61,10 @@ struct Open {
   static Open& all() {
     static auto& only = *new Open;
     return only;
+  }
+  void forget(int number) {
+    const std::lock_guard lock(mutex);
+    sockets.erase(number);
   }
   std::shared_ptr<Socket> at(int number) {
     const std::lock_guard lock(mutex);
@@ -100,7 +105,12 @@ std::shared_ptr<Socket> Socket::open(const std::string& url, std::string peer, c
     socket->number_ = ++Open::all().last;
     Open::all().sockets.emplace(socket->number_, socket);
   }
-  thread.post([socket] { kiln_socket_open(socket->number_, socket->url_.c_str()); });
+  try {
+    thread.post([socket] { kiln_socket_open(socket->number_, socket->url_.c_str()); });
+  } catch (const std::bad_alloc&) {
+    Open::all().forget(socket->number_);
+    throw;
+  }
   return socket;
 }
 
@@ -142,6 +152,7 @@ std::optional<Message> Socket::receive() {
   if (!received_.empty()) {
     Message message = std::move(received_.front());
     received_.pop_front();
+    received_bytes_ -= message.size();
     return message;
   }
   if (why_)
@@ -197,6 +208,11 @@ std::byte* Socket::place(std::size_t bytes) {
     refuse(text("it has sent a message of ", bytes, " bytes, and at most ", most_, " are taken here"));
     return nullptr;
   }
+  // A browser reads on whatever a page does with it, so that no other end ever waits.
+  if (const std::size_t most = std::max(kMostUntaken, most_); !received_.empty() && received_bytes_ + bytes > most) {
+    refuse(text("it sends more than is received here: more than ", most, " bytes wait"));
+    return nullptr;
+  }
   try {
     arriving_.resize(bytes);
   } catch (const std::bad_alloc&) {
@@ -215,7 +231,9 @@ void Socket::refuse(std::string why) {
 
 void Socket::received() {
   const std::lock_guard lock(mutex_);
+  const std::size_t bytes = arriving_.size();
   received_.push_back(std::move(arriving_));
+  received_bytes_ += bytes;
   arriving_ = {};
   changed_.notify_all();
 }
@@ -260,8 +278,7 @@ extern "C" {
   try {
     socket->closed(why ? std::optional<std::string>(why) : std::nullopt);
   } catch (const std::exception&) { socket->closed(std::string()); }
-  const std::lock_guard lock(Open::all().mutex);
-  Open::all().sockets.erase(number);
+  Open::all().forget(number);
 }
 }
 

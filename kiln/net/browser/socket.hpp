@@ -53,7 +53,7 @@ class Socket {
   State state_ = State::Opening;
   bool closing_ = false, pumping_ = false;
   std::optional<std::string> why_;  // it was lost; none: it is there, or was closed in an orderly way
-  std::size_t most_, outgoing_bytes_ = 0;
+  std::size_t most_, outgoing_bytes_ = 0, received_bytes_ = 0;
   Message arriving_;
   std::deque<Message> received_, outgoing_;
 };

@@ -68,7 +68,7 @@ TEST_F(Hostile, ATokenAVersionAndADeviceAreAskedFor) {
   later.hello({.token = "right"}, 99);
   EXPECT_EQ(
       later.told(),
-      "the client speaks version 99 of the remote device's protocol, the server version 2: let both be of the same "
+      "the client speaks version 99 of the remote device's protocol, the server version 3: let both be of the same "
       "version of Kiln");
   RawClient stranger(host);
   stranger.send({std::byte{0}, std::byte{'G'}, std::byte{'E'}, std::byte{'T'}, std::byte{' '}});

@@ -38,6 +38,16 @@ net::Message random_bytes(std::size_t count) {
   return bytes;
 }
 
+/// Floats that have so many values, each as often as another, in no order.
+net::Message graded(std::size_t count, std::size_t values) {
+  std::mt19937 random(7);
+  std::vector<float> numbers;
+  for (std::size_t i = 0; i < count; ++i)
+    numbers.push_back((static_cast<float>(i < values ? i : random() % values) / 255 - 0.1307f) / 0.3081f);
+  const auto bytes = std::as_bytes(std::span(numbers));
+  return {bytes.begin(), bytes.end()};
+}
+
 TEST(Packing, GivesBackTheSameInFewerBytes) {
   const net::Message begin(9, std::byte{1});
   for (const std::size_t element : {1u, 2u, 4u, 8u, 16u})
@@ -52,6 +62,19 @@ TEST(Packing, GivesBackTheSameInFewerBytes) {
   EXPECT_LT(packed(begin, growing(50'000), 4).size(), packed(begin, growing(50'000), 1).size() * 3 / 4);
   EXPECT_TRUE(packed(begin, random_bytes(100'000), 4).empty());  // they have no fewer
   EXPECT_TRUE(packed(random_bytes(2000), {}, 1).empty());
+  const net::Message pictures = graded(50'000, 256);  // nothing about them but that they have 256 values
+  EXPECT_LT(packed(begin, pictures, 4).size(), pictures.size() / 4 + 2000);
+  EXPECT_GT(packed(begin, graded(50'000, 257), 4).size(), pictures.size() / 3);
+  for (const std::size_t element : {2u, 4u, 8u})
+    for (const std::size_t cut : {0u, 1u, 3u})
+      for (const std::size_t values : {1u, 2u, 256u, 257u}) {
+        net::Message end = graded(5000, values);
+        end.resize(end.size() - cut);
+        const net::Message fewer = packed(begin, end, element);
+        ASSERT_TRUE(!fewer.empty() || element == 8) << values;  // most pairs of floats are there once
+        if (fewer.empty()) continue;
+        EXPECT_EQ(unpacked(fewer, 1 << 20), joined(begin, end)) << element << ' ' << cut;
+      }
   const net::Message calls(5000, std::byte{7});
   EXPECT_EQ(unpacked(packed(calls, {}, 1), 5000), calls);
 }
@@ -65,16 +88,27 @@ TEST(Packing, RefusesWhatNobodyPacks) {
   EXPECT_NE(said(fewer, 99'999).find("more than 99999 bytes"), std::string::npos);
   for (std::size_t size = 1; size < fewer.size(); ++size)
     EXPECT_NE(said({fewer.begin(), fewer.begin() + static_cast<std::ptrdiff_t>(size)}), "") << size;
-  const auto made = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t element) {
+  // What is packed are one value of 4 bytes and 25,000 numbers.
+  const auto made = [&](std::uint64_t begin, std::uint64_t end, std::uint64_t element, std::uint64_t values = 1) {
     wire::Writer out;
     remote::begin(out, remote::Frame::Packed);
-    out.whole(begin), out.whole(end), out.whole(element);
+    for (const std::uint64_t each : {begin, end, element, values}) out.whole(each);
     const auto bytes = out.take();
-    net::Message message = joined(bytes, {fewer.begin() + 6, fewer.end()});
+    net::Message message = joined(bytes, {fewer.begin() + 7, fewer.end()});
     return message;
   };
-  EXPECT_NE(said(made(0, 100'001, 4)).find("does not unpack to 100001 bytes"), std::string::npos);
-  EXPECT_NE(said(made(0, 99'999, 4)).find("does not unpack to 99999 bytes"), std::string::npos);
+  EXPECT_EQ(said(made(0, 100'000, 4)), "");
+  EXPECT_NE(said(made(0, 100'001, 4)).find("does not unpack to 25005 bytes"), std::string::npos);
+  EXPECT_NE(said(made(0, 99'996, 4)).find("does not unpack to 25003 bytes"), std::string::npos);
+  EXPECT_EQ(said(made(0, 25'004, 4, 0)), "");
+  EXPECT_NE(said(made(0, 25'003, 4, 0)).find("does not unpack to 25003 bytes"), std::string::npos);
+  EXPECT_NE(said(made(0, 100'000, 4, 257)).find("257 values of 25000 elements"), std::string::npos);
+  EXPECT_NE(said(made(0, 4, 4, 2)).find("2 values of 1 elements"), std::string::npos);
+  EXPECT_NE(said(made(0, 100'000, 16)).find("1 values of 6250 elements"), std::string::npos);
+  EXPECT_NE(said(made(0, 100'000, 4, ~std::uint64_t{0})).find("values of 25000 elements"), std::string::npos);
+  EXPECT_NE(said(made(25'000, 4, 4, 1)).find("does not unpack to 25005 bytes"), std::string::npos);
+  // The second half of that value, 2 and 2, are numbers then.
+  EXPECT_NE(said(made(0, 50'004, 2, 1)).find("a value that is not there"), std::string::npos);
   EXPECT_NE(said(made(0, ~std::uint64_t{0}, 4)).find("more than"), std::string::npos);
   EXPECT_NE(said(made(~std::uint64_t{0}, 2, 4)).find("more than"), std::string::npos);
   EXPECT_NE(said(made(0, 100'000, 0)).find("elements of 0 bytes"), std::string::npos);

@@ -12,6 +12,7 @@
 #include "kiln/ops/index/index.hpp"
 #include "tests/backend/router/parts.hpp"
 #include "tests/support/backends/queued.hpp"
+#include "tests/support/forwarding.hpp"
 #include "tests/support/sentence.hpp"
 
 namespace kiln::test {
@@ -215,6 +216,40 @@ TEST(RouterPipeline, TellsAKernelThatReadsItsOwnResult) {
   first->worker.release();
   EXPECT_THAT(sentence_of([&] { (void)numbers_of(own); }),
               HasSubstr("waits for a value that is only computed after it"));
+}
+
+/// A processor that does not always know its kernels.
+class Forgetful final : public Forwarding {
+ public:
+  Forgetful() : Forwarding(plain_cpu()) {}
+  std::string name() const override { return "forgetful"; }
+  bool has_kernel(const op::Op& op) const override {
+    require<DeviceError>(!forgets, "forgetful: it has forgotten its kernels");
+    return Forwarding::has_kernel(op);
+  }
+  bool forgets = false;
+};
+
+TEST(RouterPipeline, LosesOnlyTheOperationWhoseOperandsCannotBeBrought) {
+  const auto first = make_ref<Queued>(plain_cpu());
+  const auto second = make_ref<Forgetful>();
+  const Device device = Device::router({Device(first), Device(second)});
+  const Value a = from_data(data_of({2}, {1, 2}), router_part(device, 0));
+  const Value b = from_data(data_of({2, 2}, {10, 20, 30, 40}), router_part(device, 1));
+  first->worker.hold();
+  const Value tripled = a * 3, there = to_device(tripled, router_part(device, 1));
+  // This view is made again on the second part, which is asked then whether it has a kernel for it.
+  const Value lost = reshape(tripled, {1, 2}) + b, behind = there + b;
+  EXPECT_EQ(device.backend().state(lost), State::Waiting);
+  EXPECT_EQ(device.backend().state(behind), State::Waiting);
+  second->forgets = true;
+  first->worker.release();
+  EXPECT_THAT(numbers_of(behind), ElementsAre(13, 26, 33, 46));
+  EXPECT_THAT(sentence_of([&] { (void)numbers_of(lost); }), HasSubstr("forgetful: it has forgotten its kernels"));
+  EXPECT_EQ(device.backend().state(lost), State::Failed);
+  device.sync();  // it was thrown
+  second->forgets = false;
+  EXPECT_THAT(numbers_of(there + b), ElementsAre(13, 26, 33, 46));
 }
 
 TEST(RouterPipeline, WaitsForAllOfItAtASync) {
