@@ -116,10 +116,12 @@ enum Opcode : std::uint32_t {
   kLoadNv = 5359,
   kStoreNv = 5360,
   kMultiplyNv = 5361,
+  kLengthNv = 5362,
   kTypeMatrix = 4456,
   kLoad = 4457,
   kStore = 4458,
   kMultiply = 4459,
+  kLength = 4460,
 };
 constexpr std::uint32_t kMatricesNv = 5357, kMatrices = 6022, kBfloat16Type = 5116, kBfloat16Matrices = 5118;
 constexpr std::uint32_t kSpecId = 1, kHeader = 5;
@@ -197,6 +199,7 @@ class Rewriting {
       case kLoadNv: return moved(kLoad, {in[0], in[1], in[2], order(in[4]), in[3]}, in.subspan(5));
       case kStoreNv: return moved(kStore, {in[0], in[1], order(in[3]), in[2]}, in.subspan(4));
       case kMultiplyNv: return append(made_, kMultiply, {in[0], in[1], in[2], in[3], in[4]});
+      case kLengthNv: return append(made_, kLength, {in[0], in[1], in[2]});
       default: break;
     }
     made_.push_back(static_cast<std::uint32_t>(in.size() + 1) << 16 | opcode);
