@@ -122,7 +122,7 @@ struct TileSide {
   int size, count, width;         // elements of a tile there, and of a thread; and per load
   Shared memory;
   Local held;
-  const Factor* factor = nullptr;
+  std::optional<Factor> factor;
   Expr first_line, first_depth;  // first line and depth that the thread copies
   int next_line = 0, next_depth = 0;
   std::vector<Factor::Precomputed> known;

@@ -97,7 +97,7 @@ TileSide::TileSide(Builder& builder, const Tile& tile, int line_count, DType dty
 }
 
 void TileSide::begin(const Factor& from) {
-  factor = &from;
+  factor = from;
   width = std::min(from.loading.width, count);
   const int threads = k->threads(), along = (from.loading.along_depth ? depth : lines) / width;
   require<ArgumentError>(threads % along == 0, "kernel: ", threads, " threads do not load ", lines, " x ", depth);
