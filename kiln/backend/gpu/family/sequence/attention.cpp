@@ -24,7 +24,7 @@ Array broadcast_to_scores(const Value& value, const Call& call) {
 
 AttentionParameters::AttentionParameters(Builder& builder, const AttentionKey& of)
     : key(of), type(expr::computed_in(of.dtype)), builder_(builder) {
-  for (Sequence* operand : {&q, &k, &v}) *operand = sequence(Use::Read, key.words ? DType::U32 : key.dtype);
+  for (Sequence* operand : {&q, &k, &v}) *operand = factor();
   if (key.masked) {
     mask.buffer = builder.input(DType::Bool);
     for (Expr& stride : mask.strides) stride = builder.number(key.index);

@@ -49,6 +49,8 @@ class AttentionParameters {
   /// Adds a further sequence, after those.
   enum class Use : std::uint8_t { Read, Written, Both };
   Sequence sequence(Use use = Use::Read) { return sequence(use, key.dtype); }
+  /// One that is a factor, in words where AttentionKey::words says so.
+  Sequence factor() { return sequence(Use::Read, key.words ? DType::U32 : key.dtype); }
   static void append(std::vector<Argument>& arguments, const Array& sequence);
 
   /// The score of a query and a key whose product is `dot`: -inf if the query may not see the key, or there is no such

@@ -1,6 +1,6 @@
 // The kernel of op::Attention for devices whose warps hold matrices.
 #pragma once
-#include "kiln/backend/gpu/family/sequence/attention.hpp"
+#include "kiln/backend/gpu/family/sequence/attention_warps.hpp"
 
 namespace kiln::gpu::family {
 
@@ -11,9 +11,8 @@ struct MatrixAttentionKernel {
   Loading q, k, v;
   bool again;  // recomputes results that are NaN, without hidden elements
 
-  static constexpr int kKeys = 64, kWarps = 4, kWidest = 128;  // keys of a tile; warps of a block; the largest depth
-  /// The groups of 16 queries of each warp.
-  int groups() const { return rows / (kWarps * 16); }
+  /// The groups of queries of each warp.
+  int groups() const { return rows / (WarpRows::kWarps * WarpRows::kRows); }
   Kernel kernel() const;
 };
 
