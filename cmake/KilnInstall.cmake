@@ -90,7 +90,8 @@ endfunction()
 function(kiln_write_pkg_config)
   get_property(parts GLOBAL PROPERTY KILN_PARTS)
   get_property(symbols GLOBAL PROPERTY KILN_ALWAYS_LINKED)
-  list(REMOVE_ITEM parts models ${KILN_SEPARATE_PARTS})  # who wants them names them: MPI too, or -lkiln_models before the rest
+  # Who wants these names them: MPI too, or -lkiln_models before the rest. Those of browsers are for pages.
+  list(REMOVE_ITEM parts models browser browser_models ${KILN_SEPARATE_PARTS})
   list(REMOVE_ITEM symbols kiln_libtorch_devices)
   list(TRANSFORM symbols PREPEND -Wl,--undefined=)
   set(libraries)

@@ -37,6 +37,20 @@ def shown_internals(library):
             if (found := INTERNAL.search(line)) and found[0] != own]
 
 
+# What a program brings, or a page.
+BROUGHT = {"kiln_call_back"}
+
+
+def hidden(libraries):
+    """Names that a library needs of another, and that none of them shows (SHOWS of kiln_library): no program links then."""
+    def names(library, which):
+        return {line.split()[-1].split("@")[0] for line in lines_of(["nm", "-D", which, str(library)]) if line}
+
+    shown = set().union(*(names(library, "--defined-only") for library in libraries), BROUGHT)
+    return [f"{library.name} needs {name}, which no library shows" for library in libraries
+            for name in sorted(names(library, "--undefined-only") - shown) if re.match(r"_ZN?K?\d*4kiln|kiln_", name)]
+
+
 def consumed(installed):
     """Programs of others build and run against a build or what was installed, and one that only infers loads little."""
     return output_of(["bash", str(CONSUMER / "consume.sh"), "cmake", str(installed), "c++", "-O2", VERSION])
@@ -49,7 +63,8 @@ def check_shared():
     libraries = sorted(path for path in directory.rglob("libkiln_*.so.*") if not path.is_symlink())
     if not libraries:
         return "no shared library was built"
-    return "\n".join(line for library in libraries for line in shown_internals(library)[:5]) or consumed(directory)
+    wrong = [line for library in libraries for line in shown_internals(library)[:5]] + hidden(libraries)
+    return "\n".join(wrong) or consumed(directory)
 
 
 def check_without():
