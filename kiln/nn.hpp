@@ -1,5 +1,8 @@
 // All modules and losses, and the operations on modules.
 #pragma once
+// First, so that what compilers say of what is no module begins with few lines of includes.
+#include "kiln/nn/module/module_of.hpp"
+
 #include "kiln/nn/activation/choice.hpp"
 #include "kiln/nn/adapt/adapted.hpp"
 #include "kiln/nn/attention/attention.hpp"

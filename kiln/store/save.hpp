@@ -70,7 +70,7 @@ void load(const nn::NoModule&, const std::string&, const LoadOptions& = {}) {}
 template <class T = void>
 nn::NoModule load(const std::string&) {
   static_assert(!std::is_void_v<T>, "load(path) takes a model, which it fills: load(path, config.init(device))");
-  return 0;
+  return nn::NoModule();
 }
 
 /// Returns the model or optimizer with the contents of the file: auto model = load("model.safetensors",

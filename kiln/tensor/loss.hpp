@@ -16,14 +16,9 @@ inline constexpr int kLossRank = R == Reduction::None ? D : 0;
 
 /// Stands for the loss of a call that does not compile.
 struct RefusedLoss : Tensor<0> {};
-template <int D>
-RefusedLoss target_of_another_type() {
-  static_assert(
-      D < 0,
-      "a loss takes floats of one rank and a target like them: squeeze(dim) or unsqueeze(dim) one of them, or "
-      "cast by to_float()");
-  return {};
-}
+template <int D> inline constexpr bool kRefused = D < 0;
+template <int D, int E, class K>
+concept OtherTarget = D != E || !std::same_as<K, Float>;
 
 // ---- of classes ----------------------------------------------------------------------------------------------------
 
@@ -42,7 +37,7 @@ Tensor<kLossRank<R, D - 1>> cross_entropy(const Tensor<D>& logits, const Tensor<
 template <Reduction R = Reduction::Mean, int D, int E, class K>
 requires(!(E == D - 1 && std::same_as<K, Int>) && !(E == D && std::same_as<K, Float>))
 RefusedLoss cross_entropy(const Tensor<D>&, const Tensor<E, K>&) {
-  static_assert(D < 0,
+  static_assert(kRefused<D>,
                 "cross_entropy: logits are [batch, classes, ...]; targets are classes [batch, ...] of Int, or "
                 "probabilities of the logits' shape");
   return {};
@@ -113,16 +108,30 @@ Tensor<kLossRank<R, D>> huber_loss(const Tensor<D>& x, const Tensor<D>& target, 
   return Typed{huber_loss(x.value(), target.value(), delta, R)};
 }
 
-#define KILN_TARGET_OF_ANOTHER_TYPE(function)                                                               \
-  template <Reduction R = Reduction::Mean, int D, int E, class K>                                           \
-  requires(E != D || !std::same_as<K, Float>) RefusedLoss function(const Tensor<D>&, const Tensor<E, K>&) { \
-    return target_of_another_type<D>();                                                                     \
-  }
-KILN_TARGET_OF_ANOTHER_TYPE(mse_loss)
-KILN_TARGET_OF_ANOTHER_TYPE(l1_loss)
-KILN_TARGET_OF_ANOTHER_TYPE(smooth_l1_loss)
-KILN_TARGET_OF_ANOTHER_TYPE(huber_loss)
-#undef KILN_TARGET_OF_ANOTHER_TYPE
+#define KILN_OTHER_TARGET                                                                                        \
+  "a loss takes floats of one rank and a target like them: squeeze(dim) or unsqueeze(dim) one of them, or cast " \
+  "by to_float()"
+template <Reduction R = Reduction::Mean, int D, int E, class K>
+requires OtherTarget<D, E, K> RefusedLoss mse_loss(const Tensor<D>&, const Tensor<E, K>&) {
+  static_assert(kRefused<D>, KILN_OTHER_TARGET);
+  return {};
+}
+template <Reduction R = Reduction::Mean, int D, int E, class K>
+requires OtherTarget<D, E, K> RefusedLoss l1_loss(const Tensor<D>&, const Tensor<E, K>&) {
+  static_assert(kRefused<D>, KILN_OTHER_TARGET);
+  return {};
+}
+template <Reduction R = Reduction::Mean, int D, int E, class K>
+requires OtherTarget<D, E, K> RefusedLoss smooth_l1_loss(const Tensor<D>&, const Tensor<E, K>&) {
+  static_assert(kRefused<D>, KILN_OTHER_TARGET);
+  return {};
+}
+template <Reduction R = Reduction::Mean, int D, int E, class K>
+requires OtherTarget<D, E, K> RefusedLoss huber_loss(const Tensor<D>&, const Tensor<E, K>&) {
+  static_assert(kRefused<D>, KILN_OTHER_TARGET);
+  return {};
+}
+#undef KILN_OTHER_TARGET
 
 // ---- of distributions ----------------------------------------------------------------------------------------------
 

@@ -132,6 +132,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   using Refused = Tensor;  // what a call returns that does not compile and says why
   template <Integer... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
+  template <class... Args> static constexpr bool kFlag = sizeof...(Args) > 0;
   /// The rank of x(entries...). Tensors of indices broadcast together.
   template <Entry... Entries>
   static constexpr int kIndexed =
@@ -269,25 +270,19 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   }
 
   // ---- reductions: x.sum() over everything, x.sum(0, -1) over some dimensions, x.sum(keep, -1) keeps them ----------
-  template <class... Args>
-  static Refused keeps_by_a_flag() {
-    static_assert(sizeof...(Args) == 0, "x.sum(dim, true) is written x.sum(keep, dim) here, as in all reductions");
-    return {};
-  }
-#define KILN_KEEPS_BY_A_FLAG(function)                                             \
-  template <class... Args>                                                         \
-  requires(std::same_as<Args, bool> || ...) Refused function(int, Args...) const { \
-    return keeps_by_a_flag<Args...>();                                             \
-  }
-#define KILN_REDUCE(function, Result, domain)                                            \
-  KILN_KEEPS_BY_A_FLAG(function)                                                         \
-  template <Integer... Dim>                                                              \
-  Tensor<kReduced<Dim...>, Result> function(Dim... dims) const requires Has<K>::domain { \
-    return Typed{kiln::function(value_, dims_or_all({dims...}, D))};                     \
-  }                                                                                      \
-  template <Integer... Dim>                                                              \
-  Tensor<D, Result> function(Keep, Dim... dims) const requires Has<K>::domain {          \
-    return Typed{kiln::function(value_, dims_or_all({dims...}, D), true)};               \
+#define KILN_REDUCE(function, Result, domain)                                                         \
+  template <class... Args>                                                                            \
+  requires(std::same_as<Args, bool> || ...) Refused function(int, Args...) const {                    \
+    static_assert(!kFlag<Args...>, #function "(dim, true) is written " #function "(keep, dim) here"); \
+    return {};                                                                                        \
+  }                                                                                                   \
+  template <Integer... Dim>                                                                           \
+  Tensor<kReduced<Dim...>, Result> function(Dim... dims) const requires Has<K>::domain {              \
+    return Typed{kiln::function(value_, dims_or_all({dims...}, D))};                                  \
+  }                                                                                                   \
+  template <Integer... Dim>                                                                           \
+  Tensor<D, Result> function(Keep, Dim... dims) const requires Has<K>::domain {                       \
+    return Typed{kiln::function(value_, dims_or_all({dims...}, D), true)};                            \
   }
   KILN_REDUCE(sum, Arithmetic<K>, Any)
   KILN_REDUCE(prod, Arithmetic<K>, Any)
@@ -307,7 +302,11 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
 #undef KILN_REDUCE
   // Divides by count - 1, as for a sample, or as a Correction says.
 #define KILN_SPREAD(function, over_dims)                                                               \
-  KILN_KEEPS_BY_A_FLAG(function)                                                                       \
+  template <class... Args>                                                                             \
+  requires(std::same_as<Args, bool> || ...) Refused function(int, Args...) const {                     \
+    static_assert(!kFlag<Args...>, #function "(dim, true) is written " #function "(keep, dim) here");  \
+    return {};                                                                                         \
+  }                                                                                                    \
   template <Integer... Dim>                                                                            \
   Tensor<kReduced<Dim...>> function(Dim... dims) const requires Has<K>::Float {                        \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D))};                                  \
@@ -329,7 +328,6 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   KILN_SPREAD(nanvar, nanvar)
   KILN_SPREAD(nanstd, nanstd)
 #undef KILN_SPREAD
-#undef KILN_KEEPS_BY_A_FLAG
   /// The index of the first extreme element along `dim`, or among all in row-major order.
   Tensor<D - 1, Int> argmax(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim)}; }
   Tensor<D - 1, Int> argmin(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim)}; }

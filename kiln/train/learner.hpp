@@ -229,7 +229,7 @@ class Learner final : public training::TypedLoop<typename training::Parts<Model,
  private:
   template <class Schedule>
   void set_schedule(const Schedule& schedule, Every every) {
-    if constexpr (std::is_same_v<Schedule, ConstantConfig>) require_rate(schedule.rate);
+    if constexpr (std::is_same_v<Schedule, ConstantConfig>) Base::require_rate(schedule.rate);
     if constexpr (requires { schedule.check(); }) schedule.check();
     set_rates([schedule, every](const training::Position& at) {
       const auto now = schedule.at(every == Every::Step ? at.step : at.epoch);

@@ -30,6 +30,7 @@ ModuleView module_of(const T& model) {
 /// template<class = void>, so that a user's function of the same name that fits is preferred.
 class NoModule {
  public:
+  explicit NoModule() = default;
   template <class T>
   requires(!Branch<T> && !std::derived_from<T, ModuleView>) NoModule(const T& given) {
     (void)module_of(given);

@@ -412,7 +412,7 @@ Model loaded() { return load("model.safetensors"); }
 // === loss_of_other_ranks: a loss takes floats of one rank and a target like them: squeeze\(dim\)
 auto loss(const Model& model, const Tensor<2>& x, const Tensor<1>& y) { return mse_loss(model.forward(x), y); }
 
-// === sum_with_a_flag: x.sum\(dim, true\) is written x.sum\(keep, dim\)
+// === sum_with_a_flag: sum\(dim, true\) is written sum\(keep, dim\)
 auto sums(const Tensor<2>& x) { return x.sum(1, true); }
 
 // === step_by_hand_of_other_types: or by hand \(Model&, Optimizer&, const StepContext&, Batch\)
