@@ -24,10 +24,12 @@ async function kilnRun(kiln, bytes) {
   return async () => (await model.run({[name]: data}, {arrays: true}))[model.outputs[0].name];
 }
 
-async function peerRun(ort, bytes, device) {
+/** `apart`: its worker gets the memory of each input, so that there is a new one each time. */
+async function peerRun(ort, bytes, device, apart) {
   const session = await ort.InferenceSession.create(bytes, {executionProviders: [device], graphOptimizationLevel: 'all'});
-  const [{name, shape}] = session.inputMetadata, input = new ort.Tensor('float32', random(sizeOf(shape)), shape);
-  return async () => (await session.run({[name]: input}))[session.outputNames[0]].data;
+  const [{name, shape}] = session.inputMetadata, data = random(sizeOf(shape)), input = new ort.Tensor('float32', data.slice(), shape);
+  return async () =>
+      (await session.run({[name]: apart ? new ort.Tensor('float32', data.slice(), shape) : input}))[session.outputNames[0]].data;
 }
 
 /**
@@ -43,7 +45,7 @@ export async function measure({files, threads, seconds, way, device}) {
   const rows = [];
   for (const file of files) {
     const bytes = new Uint8Array(await (await fetch(`/networks/${file}`)).arrayBuffer());
-    const runs = {Kiln: await kilnRun(kiln, bytes), 'ONNX Runtime Web': await peerRun(ort, bytes, webgpu ? 'webgpu' : 'wasm')};
+    const runs = {Kiln: await kilnRun(kiln, bytes), 'ONNX Runtime Web': await peerRun(ort, bytes, webgpu ? 'webgpu' : 'wasm', way === 'apart')};
     const times = {Kiln: [], 'ONNX Runtime Web': []};
     for (let turn = 0; turn < TURNS; ++turn)
       for (const who in runs) await time(runs[who], seconds / TURNS, times[who]);

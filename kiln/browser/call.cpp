@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "kiln/core/error/shown.hpp"
@@ -47,6 +48,12 @@ Item current_error() {
     return out_of_memory();
   } catch (const std::length_error&) {  // of a container over half of what 32 bits address
     return out_of_memory();
+  } catch (const std::system_error& error) {
+    // std::thread says no more than this where a module has none.
+    if (error.code() != std::errc::resource_unavailable_try_again) return error_item("Error", error.what());
+    return error_item("DeviceError",
+                      "this takes threads, and none can start: load NAME.threads.js in a page that is isolated from "
+                      "other origins (docs/browser.md), or let that module start with more (-sPTHREAD_POOL_SIZE)");
   } catch (const std::exception& error) { return error_item("Error", error.what()); } catch (...) {
     return error_item("Error", "the function threw what is no std::exception");
   }

@@ -365,7 +365,7 @@ async function isADeviceByName({browser, address}) {
       return [lost, [...await (await kiln.tensor([4, 5])).data()].join()];
     })()`);
     console.log(`     ${after[0]}`);
-    check(after[0].includes('the tensors there are lost') && after[1] === '4,5', after.join('\n'));
+    check(after[0].includes('it was started anew') && after[0].includes('are lost') && after[1] === '4,5', after.join('\n'));
 
     const without = await page.evaluate(`begin({threads: false}).then(kiln => kiln.useDevice('${name}'))
         .then(() => 'connected', error => \`\${error.kind}: \${error.message}\`)`);

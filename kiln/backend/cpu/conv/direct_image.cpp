@@ -18,8 +18,10 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using std::int64_t;
 
-// The sums below are kept in registers: 32 with AVX-512, otherwise 16.
-constexpr int kMostPixels = 14;  // bench: suite mnist_guide_*
+// The sums below are kept in registers: 32 with AVX-512, otherwise 16. V8 has 15 for WebAssembly, and too few others for the
+// addresses of many pixels: there a block has few pixels, of twice as many channels.
+constexpr int kMostPixels = HWY_ARCH_WASM ? 4 : 14;             // bench: suite mnist_guide_*
+constexpr std::size_t kVectorsOfPixel = HWY_ARCH_WASM ? 2 : 1;  // bench: wasm guide_1
 constexpr int kMostTaps = HWY_MAX_BYTES >= 64 ? 24 : 12;
 constexpr int kMostTapsOfThreeRows = kMostTaps / 3;
 
@@ -34,43 +36,46 @@ RowRange rows_of(const DirectShape& s, int64_t k) {
   return {begin, last < 0 ? 0 : std::min(s.rows, last / s.row_stride + 1)};
 }
 
-/// Clamps to [low, high]. NaN stays NaN, because x86's min and max return the second operand if either is NaN.
+/// Clamps to [low, high]. NaN stays NaN, because min and max of x86 and WebAssembly return the second operand if either is NaN.
 template <class V>
 HWY_INLINE V within(V x, V low, V high) {
-  if constexpr (HWY_ARCH_X86 && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
+  if constexpr ((HWY_ARCH_X86 || HWY_ARCH_WASM) && HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128)
     return hn::Min(high, hn::Max(low, x));
   const V raised = hn::IfThenElse(hn::Gt(x, low), x, low), lowered = hn::IfThenElse(hn::Lt(raised, high), raised, high);
   return hn::IfThenElse(hn::IsNaN(x), x, lowered);
 }
 
-template <class D, std::size_t... P>
+/// Computes pixels of a row, each in C... vectors of channels. Sum I is of pixel I / C... and vector I % C....
+template <class D, std::size_t... C, std::size_t... I>
 HWY_INLINE void forward_pixels(D d, const DirectShape& s, const float* x, const float* weight, const float* bias,
                                float* y, const SimpleEpilogue* finish, int64_t first, int64_t last, int64_t lanes,
-                               std::index_sequence<P...>) {
+                               std::index_sequence<C...>, std::index_sequence<I...>) {
   using V = hn::Vec<D>;
-  V sum[] = {((void)P, hn::LoadU(d, bias))...};
+  constexpr std::size_t kVectors = sizeof...(C);
+  const auto width = static_cast<int64_t>(hn::Lanes(d));
+  const auto pixel = [](std::size_t i) { return static_cast<int64_t>(i / kVectors); };
+  const auto channel = [&](std::size_t i) { return static_cast<int64_t>(i % kVectors) * width; };
+  V sum[] = {hn::LoadU(d, bias + channel(I))...};
   for (int64_t k = first; k < last; ++k) {
     const float* taps = x + (k - first) * s.row_dilation * s.x_row;
     const float* w = weight + k * s.taps * s.out_padded;
     for (int64_t t = 0; t < s.taps; ++t, w += s.out_padded, ++taps) {
-      const V column = hn::LoadU(d, w);
-      ((sum[P] = hn::MulAdd(column, hn::Set(d, taps[static_cast<int64_t>(P) * s.step]), sum[P])), ...);
+      const V column[] = {hn::LoadU(d, w + channel(C))...};
+      ((sum[I] = hn::MulAdd(column[I % kVectors], hn::Set(d, taps[pixel(I) * s.step]), sum[I])), ...);
     }
   }
-  const auto some = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, static_cast<int64_t>(hn::Lanes(d)))));
+  const auto place = [&](float* from, std::size_t i) { return from + pixel(i) * s.out + channel(i); };
+  const auto some = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, width)));
   if (finish && finish->more) {
     const float* const more = finish->more + (y - finish->to);
-    ((sum[P] = hn::Add(sum[P], hn::MaskedLoad(some, d, more + static_cast<int64_t>(P) * s.out))), ...);
+    ((sum[I] = hn::Add(sum[I], hn::MaskedLoad(some, d, more + pixel(I) * s.out + channel(I)))), ...);
   }
   if (finish && finish->has_bounds()) {
     const V low = hn::Set(d, finish->low), high = hn::Set(d, finish->high);
-    ((sum[P] = within(sum[P], low, high)), ...);
+    ((sum[I] = within(sum[I], low, high)), ...);
   }
-  if (lanes >= static_cast<int64_t>(hn::Lanes(d))) {
-    (hn::StoreU(sum[P], d, y + static_cast<int64_t>(P) * s.out), ...);
-  } else {
-    (hn::BlendedStore(sum[P], some, d, y + static_cast<int64_t>(P) * s.out), ...);
-  }
+  if (lanes >= width) (hn::StoreU(sum[I], d, place(y, I)), ...);
+  else (hn::BlendedStore(sum[I], some, d, place(y, I)), ...);
 }
 
 template <class D>
@@ -79,21 +84,22 @@ using ForwardPixels = void (*)(D, const DirectShape&, const float*, const float*
 template <class D, std::size_t Pixels>
 void forward_block(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
                    const SimpleEpilogue* finish, int64_t first, int64_t last, int64_t lanes) {
-  forward_pixels(d, s, x, weight, bias, y, finish, first, last, lanes, std::make_index_sequence<Pixels + 1>());
+  forward_pixels(d, s, x, weight, bias, y, finish, first, last, lanes, std::make_index_sequence<kVectorsOfPixel>(),
+                 std::make_index_sequence<(Pixels + 1) * kVectorsOfPixel>());
 }
 template <class D, std::size_t... I>
 constexpr std::array<ForwardPixels<D>, sizeof...(I)> forward_table(std::index_sequence<I...>) {
   return {&forward_block<D, I>...};
 }
 
-/// Computes channels [begin, end) of y.
+/// Computes channels [begin, end) of y, which are a multiple of 8: so two vectors of 4 are always whole.
 template <class D>
 void forward(D d, const DirectShape& s, const float* x, const float* weight, const float* bias, float* y,
              const SimpleEpilogue* finish, int64_t begin, int64_t end) {
   static constexpr auto kTable = forward_table<D>(std::make_index_sequence<kMostPixels>());
   const int64_t blocks = (s.columns + kMostPixels - 1) / kMostPixels, pixels = (s.columns + blocks - 1) / blocks;
   const auto block = kTable[static_cast<std::size_t>(pixels - 1)];
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d) * kVectorsOfPixel);
   for (int64_t row = 0; row < s.rows; ++row) {
     const int64_t top = row * s.row_stride - s.row_padding;
     const int64_t first = top >= 0 ? 0 : (-top + s.row_dilation - 1) / s.row_dilation;

@@ -111,6 +111,10 @@ void dot_rows(const SumOf<T>* a, int64_t a_row, const T* b, int64_t b_row, SumOf
     constexpr int64_t kTogether = HWY_MAX_BYTES >= 64 ? 4 : 2;
     for (; near && j + kTogether <= n; j += kTogether)
       dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<static_cast<std::size_t>(kTogether)>());
+    // WebAssembly has no prefetches: there several lines keep more reads of memory under way. bench: wasm guide_1
+    constexpr int64_t kFar = HWY_ARCH_WASM ? 4 : 1;
+    for (; j + kFar <= n; j += kFar)
+      dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<static_cast<std::size_t>(kFar)>());
     for (; j < n; ++j) dot_lines(a, b + j * b_row, b_row, c + j * c_column, c_column, k, UpTo<1>());
   } else {
     // Halves are few vectors times lines that come from memory.
