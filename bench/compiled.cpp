@@ -2,6 +2,8 @@
 // processor time, of runs that take turns.
 //
 //   bench_compiled [NAME [DIRECTORY]]
+//
+// A name that ends with "-f16" is that of a network whose weights are kept as float16.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,6 +27,7 @@ namespace {
 
 using namespace kiln;
 using Forward = std::function<Values(const Values&)>;
+constexpr std::string_view kHalves = "-f16";
 
 struct Network {
   Forward forward;
@@ -88,9 +91,11 @@ double median(std::vector<double> seconds) {
 void measure(const std::string& name, const std::string& directory) {
   constexpr double kSeconds = 2;
   const Device device = Device::cpu(), processor = Device::parse("cpu");
-  const Network made = network(name, device);
+  const bool halves = name.ends_with(kHalves);
+  const Network made = network(halves ? name.substr(0, name.size() - kHalves.size()) : name, device);
   const compile::Source source{.graph = capture_graph(made.forward, {&made.input, 1})};
-  const compile::CompiledCode code = compile::compile(source, {.name = "network"});
+  const compile::CompiledCode code =
+      compile::compile(source, {.name = "network", .weights = halves ? DType::F16 : DType::F32});
   const Library library(code, directory);
   const TensorData input = made.input.data(), expected = made.forward({made.input})[0].data();
   TensorData output(expected.shape(), DType::F32);
@@ -119,6 +124,7 @@ void measure(const std::string& name, const std::string& directory) {
 int main(int count, char** arguments) {
   set_num_threads(1);
   const std::string only = count > 1 ? arguments[1] : "", directory = count > 2 ? arguments[2] : "compiled.tmp";
-  for (const std::string name : {"guide-1", "guide-32", "block", "mobilenet"})
+  for (const std::string name :
+       {"guide-1", "guide-32", "block", "mobilenet", "guide-1-f16", "guide-32-f16", "block-f16", "mobilenet-f16"})
     if (only.empty() || name.starts_with(only)) measure(name, directory + "/" + name);
 }

@@ -6,6 +6,10 @@ set(KILN_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/kiln)
 # Libraries that were built with another second number of a version are others while the first is 0.
 set(KILN_SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
+# Parts that few programs link, and that bring large libraries of others: each has a CMake file and packages of its own, and
+# whoever wants one names it in find_package().
+set(KILN_SEPARATE_PARTS libtorch mpi)
+
 # kiln_install_library(NAME [pattern ...]): kiln_NAME is a part of the package, as kiln::NAME. Parts are named from the bottom
 # up. Patterns are the names that it shows to others, of those with kiln:: in them; where there are none, all of those.
 function(kiln_install_library name)
@@ -24,14 +28,30 @@ function(kiln_install_library name)
   endif()
   set_property(GLOBAL APPEND PROPERTY KILN_PARTS ${name})
   if(KILN_INSTALL)
-    set(package runtime)
-    if(name STREQUAL "libtorch")
-      set(package libtorch)  # a package of its own, as it needs PyTorch's
+    set(targets kiln-targets)
+    set(runtime runtime)
+    set(development dev)
+    if(name IN_LIST KILN_SEPARATE_PARTS)
+      set(targets kiln-${name}-targets)
+      set(runtime ${name})
+      set(development ${name}_dev)
     endif()
-    install(TARGETS kiln_${name} EXPORT kiln-targets
-      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${package} NAMELINK_COMPONENT dev
-      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+    install(TARGETS kiln_${name} EXPORT ${targets}
+      LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${runtime} NAMELINK_COMPONENT ${development}
+      ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${development})
   endif()
+endfunction()
+
+# kiln_separate_parts(VARIABLE): those that this build has.
+function(kiln_separate_parts variable)
+  get_property(parts GLOBAL PROPERTY KILN_PARTS)
+  set(separate ${KILN_SEPARATE_PARTS})
+  foreach(part IN LISTS KILN_SEPARATE_PARTS)
+    if(NOT part IN_LIST parts)
+      list(REMOVE_ITEM separate ${part})
+    endif()
+  endforeach()
+  set(${variable} ${separate} PARENT_SCOPE)
 endfunction()
 
 # kiln_write_exports(FILE [pattern ...]): a linker's list of what a shared library shows: these names of C++, and kiln_* of C.
@@ -70,7 +90,7 @@ endfunction()
 function(kiln_write_pkg_config)
   get_property(parts GLOBAL PROPERTY KILN_PARTS)
   get_property(symbols GLOBAL PROPERTY KILN_ALWAYS_LINKED)
-  list(REMOVE_ITEM parts mpi models libtorch)  # who wants them names them: MPI too, or -lkiln_models before the rest
+  list(REMOVE_ITEM parts models ${KILN_SEPARATE_PARTS})  # who wants them names them: MPI too, or -lkiln_models before the rest
   list(REMOVE_ITEM symbols kiln_libtorch_devices)
   list(TRANSFORM symbols PREPEND -Wl,--undefined=)
   set(libraries)
@@ -117,9 +137,13 @@ function(kiln_install_package)
     get_target_property(component kiln_${part} EXPORT_NAME)
     list(APPEND KILN_COMPONENTS ${component})
   endforeach()
+  kiln_separate_parts(KILN_SEPARATE)
   set_target_properties(kiln PROPERTIES EXPORT_NAME kiln)
   install(TARGETS kiln EXPORT kiln-targets)
   install(EXPORT kiln-targets NAMESPACE kiln:: DESTINATION ${KILN_PACKAGE_DIR} COMPONENT dev)
+  foreach(part IN LISTS KILN_SEPARATE)
+    install(EXPORT kiln-${part}-targets NAMESPACE kiln:: DESTINATION ${KILN_PACKAGE_DIR} COMPONENT ${part}_dev)
+  endforeach()
   configure_package_config_file(cmake/kiln-config.cmake.in ${PROJECT_BINARY_DIR}/kiln-config.cmake
     INSTALL_DESTINATION ${KILN_PACKAGE_DIR})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/kiln-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -132,7 +156,7 @@ function(kiln_install_package)
     PATTERN backend/cpu/* EXCLUDE PATTERN backend/libtorch/* EXCLUDE)  # kernels, which nobody else includes
   if(TARGET kiln_libtorch)
     install(FILES kiln/backend/libtorch/runs.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/kiln/backend/libtorch
-      COMPONENT dev)
+      COMPONENT libtorch_dev)
   endif()
   kiln_install_documents()
 endfunction()

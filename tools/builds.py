@@ -122,15 +122,27 @@ cd /usr/share/kiln
 """
 
 
-def check_chroot():
+def own_suite():
+    """The name of the Debian on which this runs; empty elsewhere."""
+    found = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def packed_in(suite):
+    """The Debian packages as another Debian, which ./dev makes, builds them, and what went wrong."""
+    command = "./dev build user && rm -rf packages && cpack -G DEB --config build/user/CPackConfig.cmake -B packages"
+    error = output_of([str(ROOT / "dev"), "fresh", suite, command])
+    return sorted((ROOT / "build" / "fresh" / suite / "kiln" / "packages").glob("*.deb")), error
+
+
+def check_chroot(suite):
     """A Debian that has nothing else installs the packages, and builds, tests and runs a project of `kiln new` with them. Root
-    makes it, once, in build/fresh/packages, as it is there where this runs."""
+    makes it, once, in build/fresh/packages-SUITE."""
     if os.geteuid() != 0:
         return "only root can change into another system: sudo ./dev check chroot"
-    suite = re.search(r"VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text())[1]
     system = ROOT / "build" / "fresh" / f"packages-{suite}"
     with tempfile.TemporaryDirectory() as name:
-        packages, error = packed(pathlib.Path(name))
+        packages, error = packed(pathlib.Path(name)) if suite == own_suite() else packed_in(suite)
         if not error and not (system / "complete").exists():
             system.mkdir(parents=True, exist_ok=True)
             error = output_of(["debootstrap", "--variant=minbase", suite, str(system)])
@@ -155,19 +167,22 @@ def check_packages():
         packages, error = packed(place)
         if error:
             return error
-        names, depends, owner = set(), set(), {}
+        depends, owner = {}, {}  # by package; by file
         for package in packages:
             for line in lines_of(["dpkg-deb", "-c", str(package)]):
                 file = line.split(maxsplit=5)[5].split(" -> ")[0] if line else "/"  # a link's target is another file
                 if not file.endswith("/") and owner.setdefault(file, package.name) != package.name:
                     return f"{owner[file]} and {package.name} both have {file}, which dpkg refuses"
-            names.add(lines_of(["dpkg-deb", "-f", str(package), "Package"])[0])
             fields = " ".join(lines_of(["dpkg-deb", "-f", str(package), "Depends"]))
-            depends |= {part.split("(")[0].strip() for part in re.split(r"[,|]", fields) if part.strip()}
+            depends[lines_of(["dpkg-deb", "-f", str(package), "Package"])[0]] = {
+                part.split("(")[0].strip() for part in re.split(r"[,|]", fields) if part.strip()}
             if error := output_of(["dpkg-deb", "-x", str(package), str(place / "root")]):
                 return error
         prefix = place / "root" / "usr"
-        unknown = [package for package in sorted(depends - names) if output_of(["apt-cache", "show", package])]
-        missing = sorted(used_packages(prefix) - brought_by(sorted(depends - names - set(unknown))))
+        unknown = [package for package in sorted(set().union(*depends.values()) - depends.keys())
+                   if output_of(["apt-cache", "show", package])]
+        # Programs of kiln::kiln need none of the parts that are packages of their own.
+        needed = set().union(*(depends[name] for name in depends if name.startswith("kiln"))) - depends.keys()
+        missing = sorted(used_packages(prefix) - brought_by(sorted(needed - set(unknown))))
         return "\n".join([*(f"the packages depend on {package}, which does not exist" for package in unknown),
                           *(f"programs need {package}, on which the packages do not depend" for package in missing)]) or consumed(prefix)

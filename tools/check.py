@@ -213,6 +213,7 @@ def changed():
 def main():
     options = argparse.ArgumentParser(prog="./dev check", description=__doc__)
     options.add_argument("--all", action="store_true", help="compilers and clang-tidy read every file, not only the changed ones; arm64 runs its slow tests")
+    options.add_argument("--suite", default=builds.own_suite(), help="the Debian in which `chroot` builds and installs: trixie; this one, where absent")
     options.add_argument("names", nargs="*", metavar="CHECK", help="these alone; some take minutes and run with --all or by name only")
     chosen_by = options.parse_args()
     every_file = chosen_by.all
@@ -232,7 +233,7 @@ def main():
         "recipes": check_recipes,
     }
     whole_builds = {"shared": builds.check_shared, "without": builds.check_without, "packages": builds.check_packages,
-                    "chroot": builds.check_chroot}
+                    "chroot": lambda: builds.check_chroot(chosen_by.suite)}
     checks |= whole_builds
     if unknown := set(chosen_by.names) - set(checks):
         options.error(f"no check is called {', '.join(sorted(unknown))}; there are {', '.join(checks)}")

@@ -79,8 +79,8 @@ def declared(path, scope=()):
             public = word == "public"
         elif parentheses == 0 and inside == wanted and public and re.match(r"\((?!&)", follows):
             name = re.match(r"\(\s*(\w*)", follows)[1] if word.startswith("KILN_") else word
-            if code[:token.start()].endswith("::"):
-                continue  # a call of another namespace's function
+            if code[:token.start()].endswith("::") or "Refused" in code[since:token.start()]:
+                continue  # a call of another namespace's function; a function that no program can call
             if name[:1].islower() and not name.endswith("_") and name not in KEYWORDS:
                 found.append(name)
         if word in "{};" and parentheses == 0:

@@ -50,10 +50,10 @@ def sentence(comment):
 
 
 def functions(path):
-    """{section: {name: (signatures, meaning)}} of a header."""
+    """{section: {name: (signatures, meaning)}} of a header, without calls that are there to be refused."""
     found = {}
     for section, doc, declaration in declarations(expanded(path.read_text(), {})):
-        if "deprecated" in declaration or not (pair := signature(declaration)):
+        if "deprecated" in declaration or "Refused" in declaration or not (pair := signature(declaration)):
             continue
         signatures, said = found.setdefault(section, {}).setdefault(pair[0], ([], []))
         if pair[1] not in signatures:

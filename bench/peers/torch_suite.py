@@ -244,14 +244,14 @@ for causal in (False, True):
 
 
 # ---- models
-def training(make_model, make_batch, compiled, bf16=False):
+def training(make_model, make_batch, compiled, products=None):
     inputs, targets = make_batch()
     model = make_model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=GPU or None, capturable=GPU)
     called = torch.compile(model) if compiled else model
 
     def step():
-        with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=bf16):
+        with torch.autocast(DEVICE, dtype=products or torch.bfloat16, enabled=products is not None):
             logits = called(inputs)
             loss = F.cross_entropy(logits.reshape(-1, logits.shape[-1]).float(), targets.reshape(-1))
         optimizer.zero_grad(set_to_none=True)
@@ -295,11 +295,13 @@ LAYOUT = torch.channels_last if GPU else torch.contiguous_format
 gpt = functools.partial(models.Gpt, 50304, 1024, 768, 12, 12) if GPU else models.Gpt
 size = "124M" if GPU else "5M"
 trained(f"gpt_{size}_train", gpt, tokens)
-trained(f"gpt_{size}_train_bf16", gpt, tokens, bf16=True)
+trained(f"gpt_{size}_train_bf16", gpt, tokens, products=torch.bfloat16)
+if GPU:
+    trained(f"gpt_{size}_train_f16", gpt, tokens, products=torch.float16)
 count, pixels = (64, 224) if GPU else (8, 64)
-for bf16, label in ((False, "f32"), (True, "bf16")) if GPU else ((False, "f32"),):
+for products, label in ((None, "f32"), (torch.bfloat16, "bf16")) if GPU else ((None, "f32"),):
     trained(f"resnet50_train_b{count}_{pixels}px_{label}", lambda: models.resnet50().to(memory_format=LAYOUT),
-            functools.partial(images, count, pixels), bf16=bf16)
+            functools.partial(images, count, pixels), products=products)
 sequences = ((512, 512), (64, 128, 512)) if GPU else ((128, 256), (32, 64, 128))
 trained("lstm_train", functools.partial(models.SequenceClassifier, *sequences[0]),
         lambda: labelled(*sequences[1], classes=10))

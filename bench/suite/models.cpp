@@ -79,7 +79,7 @@ std::vector<Workload> model_workloads() {
   const models::SequenceClassifierConfig lstm =
       large ? models::SequenceClassifierConfig{.in = 512, .hidden = 512} : models::SequenceClassifierConfig{};
   const double lstm_flops = 2.0 * 4 * static_cast<double>((lstm.in + lstm.hidden) * lstm.hidden * sequences.time);
-  return {
+  std::vector<Workload> rows{
       {.name = "mnist_guide_train_b64",
        .work = {.flops = 3 * 64 * kMnist},
        .make =
@@ -115,6 +115,12 @@ std::vector<Workload> model_workloads() {
                              [=](const models::SequenceClassifier& model) { return model.forward(x); });
            }},
   };
+  // Processors have few kernels of float16.
+  if (large)
+    rows.push_back({.name = gpt + "_train_f16", .work = {.flops = 3 * gpt_flops}, .make = [=] {
+                      return gpt_training(config, DType::F16);
+                    }});
+  return rows;
 }
 
 }  // namespace bench

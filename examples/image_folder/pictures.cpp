@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 Loaders load(const std::string& place, const Options& options) {
   const auto folder = std::make_shared<const PictureFolder>(place);
+  print("{}", folder->left_out());
   require<DataError>(folder->size() >= 10, "there are too few pictures: ", folder->size());
   const std::int64_t held_out = folder->size() / 5;
   const auto [known, unseen] = split(folder, {folder->size() - held_out, held_out}, options.seed);

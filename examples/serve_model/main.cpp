@@ -4,14 +4,13 @@
 //   curl -d '{"inputs": [[[[0, ...]]]]}' http://127.0.0.1:8080/predict
 //   curl -H 'Content-Type: application/octet-stream' --data-binary @x.f32 http://127.0.0.1:8080/predict > y.f32
 //
-// GET / says what the model takes. A server that others can reach (--host 0.0.0.0) should ask for a token (the
-// environment's SERVE_MODEL_TOKEN, which clients send as "Authorization: Bearer TOKEN") and speak TLS (--certificate,
-// --key). It ends by Ctrl-C.
+// GET / says what the model takes and gives. A server that others can reach (--host 0.0.0.0) needs a token (the
+// environment's SERVE_MODEL_TOKEN, which clients send as "Authorization: Bearer TOKEN") and should speak TLS
+// (--certificate, --key). It ends by Ctrl-C.
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <thread>
@@ -54,12 +53,12 @@ net::Response no_such_page(const net::Request& request) {
 
 void serve(const Run& run) {
   require<ArgumentError>(run.batch > 0 && run.megabytes > 0, "serve_model: --batch and --megabytes must be positive");
+  const std::string token = net::token_for(run.host, "SERVE_MODEL_TOKEN");
   const serving::Served served = serving::open_model(run.model, Device::best());
   serving::Batcher batcher(served.run, run.batch);
-  const char* const token = std::getenv("SERVE_MODEL_TOKEN");
   net::ServerOptions options{
       .address = {run.host, run.port},
-      .token = token ? token : "",
+      .token = token,
       .limits = {.body_bytes = static_cast<std::size_t>(run.megabytes) << 20, .connections = 256}};
   if (run.certificate) options.tls = net::TlsOptions{.certificate = *run.certificate, .key = run.key.value_or("")};
   const net::Server server(
@@ -83,9 +82,9 @@ const Help kHelp{
   curl -d '{"inputs": [[[[0, ...]]]]}' http://127.0.0.1:8080/predict
   curl -H 'Content-Type: application/octet-stream' --data-binary @x.f32 http://127.0.0.1:8080/predict > y.f32
 
-GET / says what the model takes. A server that others can reach (--host 0.0.0.0) should ask for a token (the
-environment's SERVE_MODEL_TOKEN, which clients send as "Authorization: Bearer TOKEN") and speak TLS (--certificate,
---key). It ends by Ctrl-C.)",
+GET / says what the model takes and gives. A server that others can reach (--host 0.0.0.0) needs a token (the
+environment's SERVE_MODEL_TOKEN, which clients send as "Authorization: Bearer TOKEN") and should speak TLS
+(--certificate, --key). It ends by Ctrl-C.)",
     {{"model", "an ONNX file, or a graph that Kiln has saved"},
      {"host", "the address that it listens at; 0.0.0.0: all"},
      {"port", "the port; 0: a free one, which is printed"},

@@ -21,6 +21,22 @@ namespace {
 
 using namespace kiln;
 
+std::string shape_text(const Shape& shape) {
+  std::string all;
+  for (const std::int64_t size : shape) all += text(all.empty() ? "" : ", ", size == kAny ? "any" : text(size));
+  return all;
+}
+
+std::string results_of(const onnx::ValueInfo& output) {
+  if (output.type.kind != onnx::TypeProto::Kind::Tensor) return "a type that the file does not declare";
+  const std::string dtype(name(onnx::dtype_of(output.type.element)));
+  if (!output.type.shape || output.type.shape->empty()) return dtype;
+  Shape shape;
+  for (std::size_t i = 1; i < output.type.shape->size(); ++i)
+    shape.push_back((*output.type.shape)[i].value.value_or(kAny));
+  return text(dtype, " [", shape_text(shape), ']');
+}
+
 Served open_onnx(const std::string& file, const Device& device) {
   const auto model = std::make_shared<const onnx::Model>(onnx::load(file, device, {.free_batch = true}));
   const auto inputs = model->inputs(), outputs = model->outputs();
@@ -35,6 +51,7 @@ Served open_onnx(const std::string& file, const Device& device) {
   }};
   for (std::size_t i = 1; i < shape->size(); ++i) served.example.push_back((*shape)[i].value.value_or(kAny));
   served.dtype = onnx::dtype_of(inputs[0].type.element);
+  served.results = results_of(outputs[0]);
   return served;
 }
 
@@ -65,14 +82,13 @@ Served open_graph(const std::string& file, const Device& device) {
                 .example = graph->inputs()[0].shape,
                 .dtype = graph->inputs()[0].dtype};
   served.has_batch_of_one = has_batch_of_one(*graph);
-  if (served.has_batch_of_one) served.example.erase(0);
+  Shape results = graph->outputs()[0].shape;
+  if (served.has_batch_of_one) {
+    served.example.erase(0);
+    results.erase(0);
+  }
+  served.results = text(name(graph->outputs()[0].dtype), " [", shape_text(results), ']');
   return served;
-}
-
-std::string shape_text(const Shape& shape) {
-  std::string all;
-  for (const std::int64_t size : shape) all += text(all.empty() ? "" : ", ", size == kAny ? "any" : text(size));
-  return all;
 }
 
 void require_example(Shape example, const Served& served) {
@@ -123,7 +139,8 @@ Served open_model(const std::string& file, const Device& device) {
   require<IoError>(std::filesystem::exists(file), "there is no ", shown(file),
                    ": name an ONNX file or a graph that Kiln has saved by --model");
   Served served = file.ends_with(".onnx") ? open_onnx(file, device) : open_graph(file, device);
-  served.description = text(file, ": examples of ", name(served.dtype), " [", shape_text(served.example), "]\n");
+  served.description = text(file, ": examples of ", name(served.dtype), " [", shape_text(served.example),
+                            "], results of ", served.results, '\n');
   return served;
 }
 

@@ -13,6 +13,7 @@ struct Served {
   Model run = {};
   kiln::Shape example = {};  // of one, without the dimension of the examples; kAny where a size is free
   kiln::DType dtype = kiln::DType::F32;
+  std::string results = {};  // what comes of one example: "float32 [10]"
   std::string description = {};
   bool has_batch_of_one = false;  // examples may have a dimension of 1 before the others
 };

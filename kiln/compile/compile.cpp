@@ -31,11 +31,19 @@ Names names_of(const Source& source, const Program& program, const std::string& 
   return names;
 }
 
-/// Keeps large float32 constants as float16: they are read as such, and computed with in float32.
-void halve(Program& program) {
+/// Whether a constant is a matrix or more, and no vector of numbers that belong to channels: these are few, and loops over
+/// elements read them again for each element.
+bool is_weight(const Buffer& buffer) {
   constexpr std::int64_t kMany = 16;
+  const Shape& shape = buffer.data.shape();
+  return buffer.place == Buffer::Place::Constant && buffer.dtype == DType::F32 && buffer.count > kMany &&
+         std::ranges::count_if(shape, [](std::int64_t size) { return size > 1; }) > 1;
+}
+
+/// Keeps float32 weights as float16: they are read as such, and computed with in float32.
+void halve(Program& program) {
   for (Buffer& buffer : program.buffers) {
-    if (buffer.place != Buffer::Place::Constant || buffer.dtype != DType::F32 || buffer.count <= kMany) continue;
+    if (!is_weight(buffer)) continue;
     constexpr float kLargest = 65504, kInfinity = std::numeric_limits<float>::infinity();
     for (const float weight : buffer.data.as<float>())
       require<ArgumentError>(!(std::fabs(weight) > kLargest && std::fabs(weight) < kInfinity), "compile: the constant ",
@@ -135,7 +143,7 @@ CompiledCode compile(const Source& source, const CompileOptions& options) {
   const std::size_t inputs = source.graph.inputs().size() - source.bound.size();
   std::vector<Value> bound = source.bound;
   const Graph graph = simplified(source.graph, bound);
-  Program program = lowered(graph, inputs, bound, machine.tiles && options.weights == DType::F32);
+  Program program = lowered(graph, inputs, bound, machine.tiles, options.weights == DType::F16);
   require_countable(program);
   if (options.weights == DType::F16) halve(program);
   work_in_place(program);

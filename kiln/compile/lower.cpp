@@ -119,9 +119,10 @@ std::vector<int> reads(const GraphBody& body) {
 
 class Lower {
  public:
-  Lower(const GraphBody& body, std::size_t inputs, const std::vector<Value>& bound, bool tiles)
+  Lower(const GraphBody& body, std::size_t inputs, const std::vector<Value>& bound, bool tiles, bool halves)
       : body_(body), reads_(reads(body)), views_(static_cast<std::size_t>(body.count)) {
     to_.tiles = tiles;
+    to_.program.halves = halves;
     for (std::size_t i = 0; i < body.inputs.size(); ++i) {
       const Desc& desc = body.inputs[i];
       if (i < inputs) {
@@ -180,7 +181,8 @@ class Lower {
     }
     to_.layer = function_name(step);
     bool known = false;
-    for (const auto family : {lower_elementwise, lower_view, lower_reduction, lower_product, lower_window, lower_index})
+    for (const auto family :
+         {lower_elementwise, lower_view, lower_reduction, lower_product, lower_window, lower_index, lower_blend})
       known = known || family(to_, site);
     if (!known) {
       const std::string attributes = op::attributes(step.op);
@@ -255,8 +257,8 @@ class Lower {
 
 }  // namespace
 
-Program lowered(const Graph& graph, std::size_t inputs, const std::vector<Value>& bound, bool tiles) {
-  return Lower(graph.body(), inputs, bound, tiles).run();
+Program lowered(const Graph& graph, std::size_t inputs, const std::vector<Value>& bound, bool tiles, bool halves) {
+  return Lower(graph.body(), inputs, bound, tiles, halves).run();
 }
 
 }  // namespace kiln::compile

@@ -68,13 +68,13 @@ std::optional<View> convolved_flat(Lowering& to, const op::Conv& conv, const Vie
   if (!to.tiles || !floats || numel(y) == 0 || numel(weight.shape) == 0 || y.size() < 3) return {};
   const std::int64_t useful = numel(y) / (y[0] * y[1]);
   const bool moves_by_one = std::ranges::all_of(conv.stride, [](std::int64_t stride) { return stride == 1; });
-  if ((moves_by_one ? useful : y.back()) < kALot || !weight.is_plain()) return {};
-  const View in = padded(to, conv, x, weight.shape, y);
+  if ((moves_by_one ? useful : y.back()) < kALot) return {};
+  const View in = padded(to, conv, x, weight.shape, y), numbers = to.plain(weight);
   const std::int64_t places = flat_places(conv, in.access(), y);
   const bool flat = places > 0 && static_cast<double>(places) <= kMostPlaces * static_cast<double>(useful);
   const std::int64_t outs = y[1] / conv.groups, ins = x.shape[1] / conv.groups;
 
-  Contraction sum{.a = in, .b = weight, .result = {}, .outer = {}, .reduced = {}, .inner = {}, .start = start};
+  Contraction sum{.a = in, .b = numbers, .result = {}, .outer = {}, .reduced = {}, .inner = {}, .start = start};
   sum.outer = {{y[0], {{kX, 0}, {kY, 0}}},
                {conv.groups, {{kX, 1, ins}, {kWeight, 0, outs}, {kY, 1, outs}}},
                {outs, {{kWeight, 0}, {kY, 1}}}};

@@ -3,9 +3,7 @@
 #include "kiln/ops/expression/tree.hpp"
 
 namespace kiln::compile {
-namespace {
 
-/// The view whose elements are read: `x` with its dimension `dim` at the element of `index`, both over one shape.
 View chosen(const View& x, const View& index, int dim, std::int64_t size, const Counts& strides, const Shape& shape) {
   View view{shape, {}};
   view.value.in.push_back(index.value.in[index.value.value.index]);
@@ -18,6 +16,8 @@ View chosen(const View& x, const View& index, int dim, std::int64_t size, const 
   view.value.value = {op::ProgramOperand::Input, 1};
   return view;
 }
+
+namespace {
 
 /// The strides of a tensor whose dimension `dim` is replaced by `rank` dimensions along which it does not move.
 Counts replaced(const Counts& strides, int dim, int rank) {

@@ -9,6 +9,9 @@ namespace {
 
 enum Place : int { kA, kB, kResult };
 
+/// Rows of a product for which its right side is worth a copy as floats.
+constexpr std::int64_t kRowsOfFloats = 4;
+
 /// Narrow integers as int32, less their zero point, which is one number or broadcasts to x from the shape `by_channel`.
 View widened(Lowering& to, const View& x, const View* zero, const Shape& by_channel) {
   View wide = combined(op::Cast{DType::I32}, DType::I32, x.shape, {x});
@@ -63,8 +66,15 @@ View in_order(Lowering& to, View view) {
 void multiply(Lowering& to, Site& site, View a, View b) {
   const Desc& desc = site.result();
   const int rank = desc.shape.size(), row = rank - 2, column = rank - 1;
-  a = expanded(to.reread(a), broadcast_to(a.shape, desc.shape));
-  b = expanded(in_order(to, to.reread(b)), broadcast_to(b.shape, desc.shape));
+  a = to.reread(a);
+  b = in_order(to, to.reread(b));
+  // Tiles read floats: what is kept as integers becomes such first, where enough rows use it.
+  if (to.tiles && desc.dtype == DType::F32 && desc.shape[row] >= kRowsOfFloats) {
+    a = to.plain(a);
+    b = to.plain(b);
+  }
+  a = expanded(a, broadcast_to(a.shape, desc.shape));
+  b = expanded(b, broadcast_to(b.shape, desc.shape));
   Contraction sum{.a = a, .b = b, .result = to.buffer_for(desc), .outer = {}, .reduced = {}, .inner = {}};
   for (int dim = 0; dim < row; ++dim) sum.outer.push_back({desc.shape[dim], {{kA, dim}, {kB, dim}, {kResult, dim}}});
   sum.outer.push_back({desc.shape[row], {{kA, row}, {kResult, row}}});

@@ -56,6 +56,9 @@ class Lowering {
 
 /// Places of a view of a result, for what writes parts of it.
 Access whole(const View& plain);
+/// The view whose elements are read: plain `x`, whose dimension `dim` has `size` elements, at the element of plain `index`. Both
+/// views move over `shape`, x by `strides`, of which those that stand for `dim` are 0.
+View chosen(const View& x, const View& index, int dim, std::int64_t size, const Counts& strides, const Shape& shape);
 
 /// Each takes the ops that it knows and returns whether it did. A Site's `out` gets a view for each result.
 bool lower_elementwise(Lowering& to, Site& site);
@@ -64,5 +67,6 @@ bool lower_reduction(Lowering& to, Site& site);
 bool lower_product(Lowering& to, Site& site);
 bool lower_window(Lowering& to, Site& site);
 bool lower_index(Lowering& to, Site& site);
+bool lower_blend(Lowering& to, Site& site);
 
 }  // namespace kiln::compile

@@ -220,6 +220,11 @@ class LoopPrinter {
                              [&](int operand, const std::string& element) {
                                const Operand& in = loop_.value.in[static_cast<std::size_t>(operand)];
                                return expr::loaded(printer_, element, program_[in.access.buffer].dtype);
+                             },
+                         .is_half =
+                             [&](int operand) {
+                               const Operand& in = loop_.value.in[static_cast<std::size_t>(operand)];
+                               return program_[in.access.buffer].dtype == DType::F16;
                              }};
     return printed_tiles(loop_, *tiling(program_, loop_), print);
   }

@@ -97,6 +97,7 @@ struct Program {
   std::vector<Desc> inputs, outputs;
   std::vector<int> input_buffers, output_buffers;
   std::int64_t arena_bytes = 0;
+  bool halves = false;  // large constants are kept as float16
 
   Buffer& operator[](int buffer) { return buffers[static_cast<std::size_t>(buffer)]; }
   const Buffer& operator[](int buffer) const { return buffers[static_cast<std::size_t>(buffer)]; }

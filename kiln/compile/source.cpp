@@ -38,16 +38,21 @@ class SourcePrinter {
     const std::string run = calls();  // prints the functions, and what they call
     SourceText out;
     out.header = header();
-    out.source = text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
-                      "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, memory_types(),
-                      target_.tiles ? kVectors : "", printer_.library(), "\n", constants(), arena(), "\n", functions_,
-                      signature(), " {\n", run, "  return 0;\n}\n");
+    out.source =
+        text("/* Compiled by Kiln; ", names_.model, ".h says how it is called. C11, and C++17 as well. */\n",
+             "#include \"", names_.model, ".h\"\n\n", expr::kC.preamble, kHelpers, memory_types(),
+             target_.tiles ? kVectors : "", target_.tiles && has_halves() ? kVectorsOfHalves : "", printer_.library(),
+             "\n", constants(), arena(), "\n", functions_, signature(), " {\n", run, "  return 0;\n}\n");
     out.functions = static_cast<std::int64_t>(known_.size());
     return out;
   }
 
  private:
   std::string macro(std::string_view end) const { return upper(names_.model) + "_" + std::string(end); }
+
+  bool has_halves() const {
+    return std::ranges::any_of(program_.buffers, [](const Buffer& buffer) { return buffer.dtype == DType::F16; });
+  }
 
   // ---- the header ----
   std::string signature() const {

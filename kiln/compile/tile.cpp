@@ -7,30 +7,6 @@
 
 namespace kiln::compile {
 
-const std::string_view kVectors =
-    "#ifdef KILN_LANES /* given to the compiler */\n#elif defined(__GNUC__) && defined(__AVX512F__)\n#define "
-    "KILN_LANES 16\n#elif defined(__GNUC__) && defined(__AVX__)\n"
-    "#define KILN_LANES 8\n#elif defined(__GNUC__)\n#define KILN_LANES 4\n#else\n#define KILN_LANES 1\n#endif\n"
-    "#if KILN_LANES != 1 && KILN_LANES != 4 && KILN_LANES != 8 && KILN_LANES != 16\n"
-    "#error \"KILN_LANES must be 1, 4, 8 or 16\"\n#endif\n"
-    "#if KILN_LANES > 1\n"
-    "typedef float kiln_vector __attribute__((vector_size(4 * KILN_LANES)));\n"
-    "typedef float kiln_vector_memory __attribute__((vector_size(4 * KILN_LANES), aligned(4), may_alias));\n"
-    "#define KILN_GATHER(to, from, stride) for (lane = 0; lane < KILN_LANES; ++lane) to[lane] = (from)[lane * "
-    "(stride)]\n"
-    "#else\n"
-    "typedef float kiln_vector;\ntypedef float kiln_vector_memory;\n"
-    "#define KILN_GATHER(to, from, stride) to = *(from)\n"
-    "#endif\n"
-    "/* Every second element: of two loads, the last of which ends with what is needed. */\n"
-    "#if KILN_LANES == 16\n#define KILN_SECONDS 0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31\n"
-    "#elif KILN_LANES == 8\n#define KILN_SECONDS 0, 2, 4, 6, 9, 11, 13, 15\n"
-    "#else\n#define KILN_SECONDS 0, 2, 5, 7\n#endif\n"
-    "#ifdef __has_builtin\n#if __has_builtin(__builtin_shufflevector) && KILN_LANES > 1\n"
-    "#define KILN_GATHER_2(to, from) to = __builtin_shufflevector(*(const kiln_vector_memory*)(from), \\\n"
-    "  *(const kiln_vector_memory*)((from) + KILN_LANES - 1), KILN_SECONDS)\n"
-    "#endif\n#endif\n#ifndef KILN_GATHER_2\n#define KILN_GATHER_2(to, from) KILN_GATHER(to, from, 2)\n#endif\n";
-
 namespace {
 
 /// The longest vectors, so that a row holds one at least.
@@ -44,7 +20,7 @@ constexpr std::int64_t kStepsInCache = 256;
 
 std::size_t at(int d) { return static_cast<std::size_t>(d); }
 
-/// The two operands of the product.
+/// Whether the value is a product of two operands, which may be kept as halves.
 bool is_product(const Program& program, const Loop& loop) {
   const Expression& value = loop.value;
   if (value.steps.size() != 1 || value.value.from != op::ProgramOperand::Result) return false;
@@ -54,7 +30,7 @@ bool is_product(const Program& program, const Loop& loop) {
     if (operand.from != op::ProgramOperand::Input) return false;
   return std::ranges::all_of(value.in, [&](const Operand& operand) {
     return !operand.is_number && operand.dtype == DType::F32 && operand.access.index < 0 &&
-           program[operand.access.buffer].dtype == DType::F32;
+           (program[operand.access.buffer].dtype == DType::F32 || program[operand.access.buffer].dtype == DType::F16);
   });
 }
 
@@ -108,7 +84,7 @@ class TilePrinter {
   bool gathers() const {
     return std::ranges::any_of(loop_.value.steps[0].in, [&](op::ProgramOperand operand) {
       const std::int64_t stride = loop_.value.in[operand.index].access.strides[at(tiling_.along)];
-      return stride != 0 && stride != 1;
+      return print_.is_half(operand.index) || (stride != 0 && stride != 1);
     });
   }
   int cut() const { return loop_.sizes[at(loop_.kept)] > kStepsInCache ? loop_.kept : -1; }
@@ -158,6 +134,7 @@ class TilePrinter {
         if (cut() >= 0) out += text(inside, "if (part > 0) ", sum(row, v), " = ", before, ";\n");
         if (!begin.empty()) out += text(inside, cut() >= 0 ? "else " : "", sum(row, v), " += ", begin, ";\n");
       }
+    out += unpacked(rows, inside);
     int within = level + 1;
     for (int d = loop_.kept; d < depth(); ++d, ++within) {
       if (d == cut())
@@ -173,13 +150,49 @@ class TilePrinter {
         out += text(inside, memory("out0", place(to, row, v), true), " = ", sum(row, v), ";\n");
     return out + in(level) + "}\n";
   }
-  /// What a sum begins with, if it is not 0.
+  /// What a sum begins with, if it is not 0: a bias, which is a float.
   std::string start(int row, int vector) const {
     if (loop_.start < 0) return "";
     const Access& access = loop_.value.in[at(loop_.start)].access;
     const std::string name = text("in", loop_.start), at_place = place(access, row, vector);
     if (access.strides[at(tiling_.along)] == 0) return text(name, "[", at_place, "]");
     return memory(name, at_place, false);
+  }
+  /// Whether the halves of a tile's rows lie side by side in the only dimension of the sum: they become floats before it, many
+  /// at a time.
+  bool is_unpacked(int operand) const {
+    const Counts& strides = loop_.value.in[at(operand)].access.strides;
+    return print_.is_half(operand) && tiling_.across >= 0 && strides[at(tiling_.across)] != 0 &&
+           strides[at(tiling_.along)] == 0 && depth() == loop_.kept + 1 && strides[at(loop_.kept)] == 1;
+  }
+  static std::string row_of(int operand, int row) { return text("row", operand, "_", row); }
+  std::string unpacked(int rows, const std::string& inside) const {
+    std::string out;
+    const std::int64_t size = loop_.sizes[at(loop_.kept)];
+    const std::string i = text("i", loop_.kept), from = cut() >= 0 ? "part" : "0",
+                      to = cut() < 0 ? text(size)
+                                     : text("(part + ", kStepsInCache, " < ", size, " ? part + ", kStepsInCache, " : ",
+                                            size, ")");
+    const op::ProgramStep& product = loop_.value.steps[0];
+    for (const op::ProgramOperand each : {product.in[0], product.in[1]}) {
+      if (!is_unpacked(each.index)) continue;
+      for (int row = 0; row < rows; ++row) {
+        const std::string name = row_of(each.index, row), place_of = place(loop_.value.in[each.index].access, row, 0);
+        out += text(inside, "float ", name, "[", std::min(size, kStepsInCache), "];\n");
+        out += text(inside, "for (", i, " = ", from, "; ", i, " + KILN_LANES <= ", to, "; ", i, " += KILN_LANES) {\n",
+                    inside, "  kiln_vector part_of_row = {0};\n", inside, "  KILN_HALVES(part_of_row, in", each.index,
+                    " + ", place_of, ", ", number(each.index, place_of + " + lane"), ");\n", inside, "  ",
+                    memory(name, text(i, " - ", from), true), " = part_of_row;\n", inside, "}\n");
+        out += text(inside, "for (; ", i, " < ", to, "; ++", i, ") ", name, "[", i, " - ", from,
+                    "] = ", number(each.index, place_of), ";\n");
+      }
+    }
+    return out;
+  }
+  /// An operand's element as a float.
+  std::string number(int operand, const std::string& at_place) const {
+    const std::string bits = text("in", operand, "[", at_place, "]"), value = print_.loaded(operand, bits);
+    return print_.is_half(operand) ? text("KILN_HALF(", bits, ", ", value, ")") : value;
   }
   /// A step of all sums of the tile.
   std::string steps(int rows, int vectors, const std::string& inside) const {
@@ -209,9 +222,18 @@ class TilePrinter {
     const Access& access = loop_.value.in[at(operand)].access;
     const std::string name = text("in", operand), at_place = place(access, row, v);
     const std::int64_t stride = access.strides[at(tiling_.along)];
-    if (stride == 0)
-      return text(inside, "const float ", variable, " = ", print_.loaded(operand, text(name, "[", at_place, "]")),
-                  ";\n");
+    if (stride == 0) {
+      const std::string element = is_unpacked(operand)
+                                      ? text(row_of(operand, row), "[i", loop_.kept, cut() >= 0 ? " - part]" : "]")
+                                      : number(operand, at_place);
+      return text(inside, "const float ", variable, " = ", element, ";\n");
+    }
+    if (print_.is_half(operand)) {
+      const std::string lane = text(at_place, " + lane", stride == 1 ? "" : text(" * ", stride));
+      return text(inside, "kiln_vector ", variable, " = {0};\n", inside,
+                  stride == 1 ? "KILN_HALVES(" : "KILN_EACH_LANE(", variable, ", ",
+                  stride == 1 ? text(name, " + ", at_place, ", ") : "", number(operand, lane), ");\n");
+    }
     if (stride == 1) return text(inside, "const kiln_vector ", variable, " = ", memory(name, at_place, false), ";\n");
     return text(inside, "kiln_vector ", variable, " = {0};\n", inside, stride == 2 ? "KILN_GATHER_2(" : "KILN_GATHER(",
                 variable, ", ", name, " + ", at_place, stride == 2 ? "" : text(", ", stride), ");\n");
@@ -247,7 +269,10 @@ std::optional<Tiling> tiling(const Program& program, const Loop& loop) {
       tiling.across = d;
   std::int64_t sum = 1;
   for (int d = loop.kept; d < static_cast<int>(loop.sizes.size()); ++d) sum *= loop.sizes[at(d)];
-  if (tiling.across < 0 && sum > kShortSum) return {};
+  const bool reads_halves = program.halves && std::ranges::any_of(loop.value.in, [&](const Operand& operand) {
+                              return program[operand.access.buffer].place == Buffer::Place::Constant;
+                            });
+  if (tiling.across < 0 && sum > kShortSum && !reads_halves) return {};
   if (tiling.across >= 0) tiling.rows = rows_for(loop.sizes[at(tiling.across)]);
   return tiling;
 }

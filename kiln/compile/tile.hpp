@@ -23,11 +23,14 @@ std::optional<Tiling> tiling(const Program& program, const Loop& loop);
 struct TileText {
   std::function<std::string(const Counts& strides, std::int64_t offset)> place;
   std::function<std::string(int operand, const std::string& element)> loaded;
+  std::function<bool(int operand)> is_half;
 };
 /// The loops of a function's body, which finds its operands by the names out0, in0, in1, ...
 std::string printed_tiles(const Loop& loop, const Tiling& tiling, const TileText& text);
 
 /// Defines kiln_vector and KILN_LANES, how many numbers one holds: 1, 4, 8 or 16.
 extern const std::string_view kVectors;
+/// Defines what programs that keep weights as float16 use besides.
+extern const std::string_view kVectorsOfHalves;
 
 }  // namespace kiln::compile

@@ -8,7 +8,8 @@
 namespace kiln::compile {
 
 const op::Binary kAdd{op::BinaryFn::Add}, kSubtract{op::BinaryFn::Sub}, kMultiply{op::BinaryFn::Mul},
-    kDivide{op::BinaryFn::Div}, kLess{op::BinaryFn::Less};
+    kDivide{op::BinaryFn::Div}, kLess{op::BinaryFn::Less}, kEqual{op::BinaryFn::Equal}, kMaximum{op::BinaryFn::Maximum},
+    kMinimum{op::BinaryFn::Minimum};
 
 namespace {
 

@@ -36,7 +36,7 @@ View unfolded(View view, int dim, std::int64_t step, std::int64_t dilation, cons
 /// Appends the operands and steps of `part` to `whole`; returns where its value is then.
 op::ProgramOperand append(Expression& whole, const Expression& part);
 /// Arithmetic, for combined(): only one source here reads elementwise.def.
-extern const op::Binary kAdd, kSubtract, kMultiply, kDivide, kLess;
+extern const op::Binary kAdd, kSubtract, kMultiply, kDivide, kLess, kEqual, kMaximum, kMinimum;
 /// `op` of operands that have been broadcast to one shape.
 View combined(const op::Elementwise& op, DType dtype, const Shape& shape, const std::vector<View>& operands);
 

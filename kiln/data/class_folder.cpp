@@ -30,11 +30,12 @@ bool has_ending(const fs::path& path, const std::vector<std::string_view>& endin
 namespace {
 
 void add_files(const fs::path& directory, const std::vector<std::string_view>& endings, std::int64_t label,
-               std::vector<ClassFolder::File>& found) {
+               ClassFolder& found) {
   for (const fs::path& path : listed(directory)) {
     std::error_code ignored;
     if (fs::is_directory(fs::symlink_status(path, ignored))) add_files(path, endings, label, found);
-    else if (has_ending(path, endings)) found.push_back({path.string(), label});
+    else if (has_ending(path, endings)) found.files.push_back({path.string(), label});
+    else found.left_out.push_back(path.string());
   }
 }
 
@@ -48,7 +49,7 @@ ClassFolder files_by_class(const fs::path& directory, const std::vector<std::str
     const std::string name = path.filename().string();
     if (!fs::is_directory(path, ignored) || name.starts_with('_')) continue;
     const std::size_t before = folder.files.size();
-    add_files(path, endings, std::ssize(folder.classes), folder.files);
+    add_files(path, endings, std::ssize(folder.classes), folder);
     require<DataError>(folder.files.size() > before, "the class ", shown(path.string()), " has no ", of);
     folder.classes.push_back(name);
   }

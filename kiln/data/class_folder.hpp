@@ -20,6 +20,7 @@ struct ClassFolder {
   };
   std::vector<std::string> classes;
   std::vector<File> files;
+  std::vector<std::string> left_out;  // paths in folders of classes that have other endings
 };
 /// Classes are numbered in the order of their names, and files sorted by their paths; folders within those of classes
 /// are searched, too. Folders that begin with "_" (_background_noise_) are no classes. `of` describes the files in

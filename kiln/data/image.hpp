@@ -11,7 +11,7 @@
 namespace kiln {
 
 /// Pixels in row-major order, from 0 (black background) to 1 (full ink).
-struct Image {
+struct [[nodiscard("a picture is not changed: a new one is returned")]] Image {
   std::vector<float> pixels;  // height * width of them
   std::int64_t height = 0, width = 0;
   std::int64_t label = 0;

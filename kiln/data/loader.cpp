@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kiln/core/error/say_once.hpp"
 #include "kiln/core/error/trace.hpp"
 #include "kiln/data/sha256.hpp"
 
@@ -30,6 +31,9 @@ EpochPlan::EpochPlan(const LoaderConfig& config, std::int64_t items, std::int64_
   const Key key = Key{config.seed}.split(static_cast<std::uint64_t>(epoch));
   items_key_ = key.split(0);
   order_ = (config.sampler ? config.sampler : config.shuffle ? in_random_order() : in_order())(items, key.split(1));
+  if (!cut_ && config.drop_last && !order_.empty() && std::ssize(order_) < batch_size_)
+    say_once(text("DataLoader: the ", order_.size(), " items are fewer than a batch of ", batch_size_,
+                  ", and drop_last leaves them out, so that there are no batches"));
   if (cut_) {
     BatchList list = config.batches(std::move(order_), key.split(2));
     order_ = std::move(list.order);

@@ -1,6 +1,7 @@
 #include "kiln/net/options.hpp"
 
 #include <charconv>
+#include <cstdlib>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
@@ -44,6 +45,14 @@ std::string Address::text() const {
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "::1" || host == "[::1]" ||
          (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
+}
+
+std::string token_for(std::string_view host, const char* variable) {
+  const char* const token = std::getenv(variable);
+  const bool is_set = token && *token;
+  require<ArgumentError>(is_set || is_loopback(host), "a server at ", shown(host), " lets others in: set ", variable,
+                         ", which they then send as \"Authorization: Bearer TOKEN\"");
+  return is_set ? token : "";
 }
 
 void Limits::check() const {

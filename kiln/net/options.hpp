@@ -52,6 +52,10 @@ struct Limits {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
+/// Returns the token that clients of a server at this host must show: what the environment's `variable` has. Throws
+/// ArgumentError where others reach the host and the variable is empty.
+std::string token_for(std::string_view host, const char* variable);
+
 /// Returns the header that proves to a server that the client knows its token: {"Authorization", "Bearer ..."}.
 std::pair<std::string, std::string> bearer(std::string_view token);
 

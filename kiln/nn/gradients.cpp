@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kiln/nn/module/untrained.hpp"
 #include "kiln/ops/record.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
@@ -30,13 +31,15 @@ void require_leaf(std::string_view function, const std::string& path, const Valu
 
 void require_trainable(std::string_view function, const ModuleView& model) {
   std::int64_t params = 0, trained = 0;
-  visit_params(model, [&](const std::string& path, const AnyLeaf& param) {
+  walk(model, [&](const PartPath& place, const AnyLeaf& leaf) {
+    watch_untrained(place, leaf);
+    if (!leaf.is_param() || leaf.empty()) return;
     ++params;
-    if (param.is_frozen()) return;
+    if (leaf.is_frozen()) return;
     ++trained;
-    require_leaf(function, path, param.value());
+    require_leaf(function, place.path, leaf.value());
   });
-  require<AutodiffError>(params > 0, function, ": the model has no parameters");
+  if (params == 0) fail<AutodiffError>(function, ": the model has no parameters", advice_without_params(model));
   require<AutodiffError>(trained > 0, function,
                          ": all parameters of the model are frozen: unfreeze(model) makes one that is trained");
 }

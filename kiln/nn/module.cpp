@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kiln/nn/module/untrained.hpp"
+
 namespace kiln {
 namespace nn {
 
@@ -29,7 +31,10 @@ void move_to(const Device& device, const ModuleRef& model) {
 
 std::int64_t num_params(const nn::ModuleView& model) {
   std::int64_t count = 0;
-  visit_params(model, [&](const nn::PartPath&, const nn::AnyLeaf& param) { count += param.numel(); });
+  nn::walk(model, [&](const nn::PartPath& place, const nn::AnyLeaf& leaf) {
+    nn::watch_untrained(place, leaf);
+    if (leaf.is_param() && !leaf.empty()) count += leaf.numel();
+  });
   return count;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kiln/nn/module/module_of.hpp"
 #include "kiln/nn/walk.hpp"
 
 namespace kiln {
@@ -36,13 +37,17 @@ void visit_buffers(M&& model, F&& f) {
 /// The model with each parameter replaced by f(path, value), a Value of the same rank and kind: a new leaf, or frozen
 /// if the parameter was.
 template <Module M, class F>
-M map_params(M model, F&& f) {
+[[nodiscard("map_params() changes no model: it returns one")]] M map_params(M model, F&& f) {
   visit_params(model, [&](const std::string& path, nn::AnyLeaf& param) { param.set(f(path, param.value())); });
   return model;
 }
 
 /// The number of elements of all parameters.
 std::int64_t num_params(const nn::ModuleView& model);
+template <class = void>
+std::int64_t num_params(const nn::NoModule& model) {
+  return model;
+}
 
 /// Calls f(path, Value&) for all tensors that a record of the model contains: parameters and buffers; f may replace the
 /// value. The values of a const model are passed by const reference.
@@ -75,6 +80,11 @@ template <Module M>
   return model;
 }
 
+template <class = void>
+nn::NoModule to_device(const nn::NoModule& model, const Device&) {
+  return model;
+}
+
 /// The devices of the model's tensors, each once, in the order in which they occur.
 std::vector<Device> devices_of(const nn::ModuleView& model);
 
@@ -99,10 +109,18 @@ template <Module M>
 [[nodiscard("train() changes no model: it returns one, and runs no training")]] M train(M model) {
   return with_mode(std::move(model), nn::Mode::Train);
 }
+template <class = void>
+nn::NoModule train(const nn::NoModule& model) {
+  return model;
+}
 /// The model in inference mode.
 template <Module M>
 [[nodiscard("valid() changes no model: it returns one")]] M valid(M model) {
   return with_mode(std::move(model), nn::Mode::Valid);
+}
+template <class = void>
+nn::NoModule valid(const nn::NoModule& model) {
+  return model;
 }
 
 }  // namespace kiln

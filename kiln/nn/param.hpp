@@ -35,7 +35,7 @@ struct ParamIdentity final : RefCounted {};
 /// (see walk()). `Param(tensor)` is a new parameter with the numbers of another tensor; so is one that replaces
 /// another, `p = Param(p * 0.5)`.
 template <int D, class K = Float>
-class Param : public Tensor<D, K> {
+class [[nodiscard("no parameter is changed: a new one is returned")]] Param : public Tensor<D, K> {
  public:
   Param() = default;
   /// Throws ShapeError or DTypeError if the value is not a tensor of rank D and kind K.

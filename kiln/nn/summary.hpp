@@ -16,10 +16,14 @@ struct SummaryOptions {
 /// Lists names, types, options, shapes and numbers of parameters:
 ///
 ///     Model, 530,090 parameters
-///       conv1: Conv2d, 80 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1
+///       conv1: Conv2d, 80 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1, ...
 ///         weight [8, 1, 3, 3]
 ///         bias [8]
 std::string summary(const nn::ModuleView& model, const SummaryOptions& options = {});
+template <class = void>
+std::string summary(const nn::NoModule&, const SummaryOptions& = {}) {
+  return {};
+}
 
 namespace nn {
 

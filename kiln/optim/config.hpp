@@ -28,9 +28,9 @@ struct OptimizerConfig {
   ClipOptions clip{};
 
   /// Throws what the constructor of Optimizer throws.
-  template <Module M>
+  template <class M>
   AnyOptimizer init(const M& model) const {
-    return {any_rule(rule), model, options()};
+    return {any_rule(rule), nn::module_of(model), options()};
   }
   OptimizerOptions options() const;
 };

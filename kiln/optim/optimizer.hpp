@@ -178,6 +178,14 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
     return updated(rates, std::forward<M>(model), grads);
   }
 
+  template <class R, class M, class G>
+  requires(Module<M> && !std::convertible_to<const G&, const GradientsParams&>)
+  std::remove_cvref_t<M> step(const R&, M&& model, const G&) {
+    static_assert(std::is_void_v<G>,
+                  "step() takes gradients: auto [loss, grads] = value_and_grad(model, loss_of); model = "
+                  "optimizer.step(rate, std::move(model), grads)");
+    return std::forward<M>(model);
+  }
   template <class M>
   std::remove_cvref_t<M> step(M&& model, const GradientsParams&) {
     static_assert(std::is_void_v<M>,

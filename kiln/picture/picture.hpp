@@ -7,7 +7,7 @@
 namespace kiln {
 
 /// Rows follow each other; the channels of a pixel (red, green, blue, or only grey) are adjacent.
-struct Picture {
+struct [[nodiscard("a picture is not changed: a new one is returned")]] Picture {
   std::vector<std::uint8_t> pixels;  // height * width * channels
   std::int64_t height = 0, width = 0, channels = 3;
 

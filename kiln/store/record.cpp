@@ -134,7 +134,8 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
 
 /// If all names of the file fit below one member of the module, or all names of the module below one key of the file,
 /// returns what to do; otherwise nothing.
-std::string prefix_advice(const TensorSource& record, const std::vector<RecordPart>& parts, std::string_view under) {
+std::string prefix_advice(const TensorSource& record, const std::vector<RecordPart>& parts,
+                          const LoadOptions& options) {
   std::set<std::string_view> expected;
   for (const RecordPart& part : parts) each_name(part, [&](const std::string& name) { expected.insert(name); });
   if (record.tensors.empty() || expected.empty()) return {};
@@ -158,9 +159,17 @@ std::string prefix_advice(const TensorSource& record, const std::vector<RecordPa
   for (const auto& [name, tensor] : record.tensors) {
     const auto prefix = prefix_of(name, parts[0].name);
     const auto fits = [&](const RecordPart& part) { return record.tensors.contains(std::string(prefix) + part.name); };
-    if (!prefix.empty() && std::ranges::all_of(parts, fits))
-      return text("the module's names are all below '", shown(prefix), "' there: LoadOptions::under = \"", shown(under),
-                  under.empty() ? "" : ".", shown(prefix.substr(0, prefix.size() - 1)), "\" selects them");
+    if (prefix.empty() || !std::ranges::all_of(parts, fits)) continue;
+    // `under` is removed before names are changed, so that it cannot name what a change made.
+    if (!options.rename.empty() || options.pytorch_layers) {
+      std::string pattern;
+      for (const char c : prefix) pattern += c == '.' ? "\\." : std::string(1, c);
+      return text("the module's names are all below '", shown(prefix), "' there, once they are changed: {R\"(^",
+                  shown(pattern), ")\", \"\"} as the last of LoadOptions::rename removes it");
+    }
+    return text("the module's names are all below '", shown(prefix), "' there: LoadOptions::under = \"",
+                shown(options.under), options.under.empty() ? "" : ".", shown(prefix.substr(0, prefix.size() - 1)),
+                "\" selects them");
   }
   return {};
 }
@@ -237,10 +246,14 @@ LoadedValues fit(const TensorSource& record, const std::vector<RecordPart>& part
   if (problems.size() == 1) fail<LoadError>(file, ": ", problems[0]);
   if (!problems.empty()) {
     if (fitted.report.loaded.empty() && fitted.report.mismatched.empty() && owner == "module")
-      if (const std::string said = prefix_advice(record, parts, options.under); !said.empty())
+      if (const std::string said = prefix_advice(record, parts, options); !said.empty())
         fail<LoadError>(file, ": ", said);
     std::string list;
     for (const std::string& problem : problems) list += "\n  " + problem;
+    if (owner == "module" && problems.size() == fitted.report.mismatched.size())
+      list +=
+          "\n  make the module by the config that it was saved with, or LoadOptions::allow_mismatched leaves these as "
+          "they are";
     fail<LoadError>(file, ": does not fit the ", owner, ":", list);
   }
   auto loaded = fitted.report.loaded.begin();  // in the order of the parts
@@ -268,6 +281,10 @@ void require_selected(std::string_view function, const std::vector<RecordPart>& 
 }
 
 std::vector<RecordPart> selected(std::vector<RecordPart> parts, const Selector& only, std::string_view owner) {
+  require<ArgumentError>(
+      !parts.empty() || owner != "module",
+      "save: the module has no parameters and no buffers, so that nothing would be saved; configs are "
+      "saved by save_config(), plain tensors by save_tensors()");
   require_selected("save", parts, only, owner);
   std::erase_if(parts, [&](const RecordPart& part) { return !only.matches(PartCandidate(part).get()); });
   return parts;

@@ -103,11 +103,14 @@ TensorFile record_of(const T& object, const Metadata& metadata = {}) {
 /// `options` allow that; its message begins with `file`. It also throws LoadError for an optimizer's record of a
 /// version that only a later Kiln knows.
 template <Recordable T>
-T from_record(const TensorFileView& record, T object, std::string_view file, const LoadOptions& options = {}) {
+[[nodiscard("from_record() changes no object: it returns one")]] T from_record(const TensorFileView& record, T object,
+                                                                               std::string_view file,
+                                                                               const LoadOptions& options = {}) {
   or_memory_error(file, [&] {
     const auto parts = detail::parts_of(object);
     detail::require_selected("from_record", parts, options.only, detail::kOwner<T>);
-    const auto fitted = detail::fit(detail::source_of(record), parts, detail::kOwner<T>, file, options);
+    const auto fitted = detail::fit(edited(detail::source_of(record), options, std::string(file)), parts,
+                                    detail::kOwner<T>, file, options);
     detail::assign(object, fitted);
   });
   return object;

@@ -47,6 +47,9 @@ void save(const T& object, const std::string& path, const Metadata& metadata = {
   });
 }
 
+template <class = void>
+void save(const nn::NoModule&, const std::string&, const Metadata& = {}, const Selector& = Selector::all()) {}
+
 /// Loads the contents of a file: load(model, "resnet18.pth", {.under = "state_dict", .allow_unexpected = true}). See
 /// from_record() for conversions and LoadOptions for the rest. Throws IoError, DataError, or a LoadError that names
 /// every mismatch; the object is unchanged then.
@@ -61,12 +64,26 @@ LoadReport load(T& object, const std::string& path, const LoadOptions& options =
   });
 }
 
+template <class = void>
+void load(const nn::NoModule&, const std::string&, const LoadOptions& = {}) {}
+
+template <class T = void>
+nn::NoModule load(const std::string&) {
+  static_assert(!std::is_void_v<T>, "load(path) takes a model, which it fills: load(path, config.init(device))");
+  return 0;
+}
+
 /// Returns the model or optimizer with the contents of the file: auto model = load("model.safetensors",
 /// config.init(device)). Warnings go to the standard error stream.
 template <Recordable T>
-T load(const std::string& path, T object, const LoadOptions& options = {}) {
+[[nodiscard("load(path, model) changes no model: it returns one; load(model, path) changes it")]] T load(
+    const std::string& path, T object, const LoadOptions& options = {}) {
   detail::warn(load(object, path, options), path);
   return object;
+}
+template <class = void>
+nn::NoModule load(const std::string&, const nn::NoModule& model, const LoadOptions& = {}) {
+  return model;
 }
 
 }  // namespace kiln

@@ -57,7 +57,7 @@ class Captured {
 
 /// Records what `function` does with tensors like `examples`, without computing it; see capture_graph. The function
 /// returns a tensor or a std::tuple of tensors. Gradients flow through replays to examples that were tracked, and to
-/// parameters.
+/// parameters. Warns once on the standard error stream if dropout is active.
 template <class F, class... Args>
 auto capture(F&& function, const Args&... examples) {
   using Result = std::remove_cvref_t<std::invoke_result_t<F&, const Args&...>>;
@@ -66,7 +66,9 @@ auto capture(F&& function, const Args&... examples) {
       return detail::CapturedResult<Result>::values(function(Args(in[I])...));
     }(std::index_sequence_for<Args...>());
   };
-  return Captured<Result, Args...>(capture_graph(record, Values{examples.value()...}));
+  Graph graph = capture_graph(record, Values{examples.value()...});
+  watch_dropout(graph);
+  return Captured<Result, Args...>(std::move(graph));
 }
 
 }  // namespace kiln

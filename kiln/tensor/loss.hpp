@@ -2,6 +2,8 @@
 // the sum; mse_loss<Reduction::None>(x, t) returns a loss for each element. The losses are defined in
 // ops/loss/loss.hpp.
 #pragma once
+#include <concepts>
+
 #include "kiln/ops/loss/boxes.hpp"
 #include "kiln/ops/loss/loss.hpp"
 #include "kiln/tensor/tensor.hpp"
@@ -11,6 +13,17 @@ namespace kiln {
 /// The rank of a loss of `D` dimensions.
 template <Reduction R, int D>
 inline constexpr int kLossRank = R == Reduction::None ? D : 0;
+
+/// Stands for the loss of a call that does not compile.
+struct RefusedLoss : Tensor<0> {};
+template <int D>
+RefusedLoss target_of_another_type() {
+  static_assert(
+      D < 0,
+      "a loss takes floats of one rank and a target like them: squeeze(dim) or unsqueeze(dim) one of them, or "
+      "cast by to_float()");
+  return {};
+}
 
 // ---- of classes ----------------------------------------------------------------------------------------------------
 
@@ -25,6 +38,14 @@ template <Reduction R = Reduction::Mean, int D>
 Tensor<kLossRank<R, D - 1>> cross_entropy(const Tensor<D>& logits, const Tensor<D>& targets,
                                           const CrossEntropyOptions& options = {}) {
   return Typed{cross_entropy(logits.value(), targets.value(), options, R)};
+}
+template <Reduction R = Reduction::Mean, int D, int E, class K>
+requires(!(E == D - 1 && std::same_as<K, Int>) && !(E == D && std::same_as<K, Float>))
+RefusedLoss cross_entropy(const Tensor<D>&, const Tensor<E, K>&) {
+  static_assert(D < 0,
+                "cross_entropy: logits are [batch, classes, ...]; targets are classes [batch, ...] of Int, or "
+                "probabilities of the logits' shape");
+  return {};
 }
 template <Reduction R = Reduction::Mean, int D>
 Tensor<kLossRank<R, D - 1>> nll_loss(const Tensor<D>& log_probabilities, const Tensor<D - 1, Int>& targets,
@@ -91,6 +112,17 @@ template <Reduction R = Reduction::Mean, int D>
 Tensor<kLossRank<R, D>> huber_loss(const Tensor<D>& x, const Tensor<D>& target, double delta = 1) {
   return Typed{huber_loss(x.value(), target.value(), delta, R)};
 }
+
+#define KILN_TARGET_OF_ANOTHER_TYPE(function)                                                               \
+  template <Reduction R = Reduction::Mean, int D, int E, class K>                                           \
+  requires(E != D || !std::same_as<K, Float>) RefusedLoss function(const Tensor<D>&, const Tensor<E, K>&) { \
+    return target_of_another_type<D>();                                                                     \
+  }
+KILN_TARGET_OF_ANOTHER_TYPE(mse_loss)
+KILN_TARGET_OF_ANOTHER_TYPE(l1_loss)
+KILN_TARGET_OF_ANOTHER_TYPE(smooth_l1_loss)
+KILN_TARGET_OF_ANOTHER_TYPE(huber_loss)
+#undef KILN_TARGET_OF_ANOTHER_TYPE
 
 // ---- of distributions ----------------------------------------------------------------------------------------------
 

@@ -3,6 +3,8 @@
 // element type and device are run-time properties; a method that a kind or rank lacks does not exist.
 #pragma once
 #include <array>
+#include <concepts>
+#include <type_traits>
 #include <vector>
 
 #include "kiln/autodiff/backward.hpp"
@@ -127,6 +129,7 @@ IndexEntry index_entry(const T& entry) {
 template <int D, class K>
 class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tensor {
   static_assert(0 <= D && D <= kMaxRank, "a tensor has 0 to 8 dimensions");
+  using Refused = Tensor;  // what a call returns that does not compile and says why
   template <Integer... Dim>
   static constexpr int kReduced = sizeof...(Dim) == 0 ? 0 : D - static_cast<int>(sizeof...(Dim));
   /// The rank of x(entries...). Tensors of indices broadcast together.
@@ -216,6 +219,11 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   Tensor to_device(const Device& device) const { return Typed{kiln::to_device(value_, device)}; }
   /// Converts to another element type of the same kind.
   Tensor to(DType dtype) const { return Typed{kiln::cast(value_, dtype)}; }
+  template <std::same_as<Device> T>
+  Refused to(const T&) const {
+    static_assert(std::is_void_v<T>, "to(device) is written to_device(device) here");
+    return *this;
+  }
   Tensor<D, Float> to_float(DType dtype = DType::F32) const { return Typed{kiln::cast(value_, dtype)}; }
   /// Truncates towards zero.
   Tensor<D, Int> to_int(DType dtype = DType::I64) const { return Typed{kiln::cast(value_, dtype)}; }
@@ -261,7 +269,18 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   }
 
   // ---- reductions: x.sum() over everything, x.sum(0, -1) over some dimensions, x.sum(keep, -1) keeps them ----------
+  template <class... Args>
+  static Refused keeps_by_a_flag() {
+    static_assert(sizeof...(Args) == 0, "x.sum(dim, true) is written x.sum(keep, dim) here, as in all reductions");
+    return {};
+  }
+#define KILN_KEEPS_BY_A_FLAG(function)                                             \
+  template <class... Args>                                                         \
+  requires(std::same_as<Args, bool> || ...) Refused function(int, Args...) const { \
+    return keeps_by_a_flag<Args...>();                                             \
+  }
 #define KILN_REDUCE(function, Result, domain)                                            \
+  KILN_KEEPS_BY_A_FLAG(function)                                                         \
   template <Integer... Dim>                                                              \
   Tensor<kReduced<Dim...>, Result> function(Dim... dims) const requires Has<K>::domain { \
     return Typed{kiln::function(value_, dims_or_all({dims...}, D))};                     \
@@ -288,6 +307,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
 #undef KILN_REDUCE
   // Divides by count - 1, as for a sample, or as a Correction says.
 #define KILN_SPREAD(function, over_dims)                                                               \
+  KILN_KEEPS_BY_A_FLAG(function)                                                                       \
   template <Integer... Dim>                                                                            \
   Tensor<kReduced<Dim...>> function(Dim... dims) const requires Has<K>::Float {                        \
     return Typed{kiln::over_dims(value_, dims_or_all({dims...}, D))};                                  \
@@ -309,6 +329,7 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   KILN_SPREAD(nanvar, nanvar)
   KILN_SPREAD(nanstd, nanstd)
 #undef KILN_SPREAD
+#undef KILN_KEEPS_BY_A_FLAG
   /// The index of the first extreme element along `dim`, or among all in row-major order.
   Tensor<D - 1, Int> argmax(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmax(value_, dim)}; }
   Tensor<D - 1, Int> argmin(Dim dim) const requires Has<K>::Number { return Typed{kiln::argmin(value_, dim)}; }
@@ -539,6 +560,11 @@ class [[nodiscard("an operation changes no tensor: it returns a new one")]] Tens
   template <Entry... Entries>
   Tensor<kIndexed<Entries...>, K> operator()(const Entries&... entries) const requires(kIndexed<Entries...> >= 0) {
     return Typed{index(value_, std::array<IndexEntry, sizeof...(Entries)>{index_entry(entries)...})};
+  }
+  template <class T>
+  Refused operator[](const T&) const {
+    static_assert(std::is_void_v<T>, "x[i] is written x(i) here, x[i][j] and x[i, j] are x(i, j)");
+    return *this;
   }
   /// This tensor with the elements at x(entries...) replaced by `value`, which broadcasts to them: x.assign(0, x < 0).
   /// A mask waits for the device only if the value has a dimension for the selected elements.

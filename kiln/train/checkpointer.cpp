@@ -21,6 +21,8 @@ using training::scan;
 constexpr std::string_view kVersion = "1", kVersionKey = "kiln.training", kConfigKey = "configuration",
                            kFactsKey = "facts";
 
+constexpr std::string_view kRemedy = "; go on with what it was, or begin anew in another directory";
+
 std::string measured_by(const CheckpointRules& rules) { return text(rules.split, ' ', rules.metric); }
 
 const Json* find(const Json::Object& object, std::string_view key) {
@@ -28,47 +30,51 @@ const Json* find(const Json::Object& object, std::string_view key) {
   return found == object.end() ? nullptr : &found->second;
 }
 
-/// How an error names what is compared, and its advice.
-struct Compared {
-  std::string_view file, what, advice;
-};
-
-/// Throws ConfigError with the first place where the two differ.
-void require_same(const Json& here, const Json& there, const std::string& path, const Compared& of) {
-  const auto differ = [&](const auto&... said) {
-    fail<ConfigError>(of.file, " belongs to another ", of.what, ": '", path, "' is ", said..., of.advice);
-  };
+/// Adds what differs at `path` and below it, "'width' is 3 there and 4 here", to `found`.
+void compare(const Json& here, const Json& there, const std::string& path, std::vector<std::string>& found) {
+  const auto differ = [&](const auto&... said) { found.push_back(text('\'', path, "' is ", said...)); };
   const auto at = [&](const auto& key) { return path.empty() ? text(key) : text(path, '.', key); };
   const auto *a = std::get_if<Json::Object>(&here.is), *b = std::get_if<Json::Object>(&there.is);
   const auto *list = std::get_if<Json::List>(&here.is), *other = std::get_if<Json::List>(&there.is);
   if (list && other) {
-    if (list->size() != other->size()) differ("a list of ", other->size(), " there and of ", list->size(), " here");
-    for (std::size_t i = 0; i < list->size(); ++i) require_same((*list)[i], (*other)[i], at(i), of);
+    if (list->size() != other->size())
+      return differ("a list of ", other->size(), " there and of ", list->size(), " here");
+    for (std::size_t i = 0; i < list->size(); ++i) compare((*list)[i], (*other)[i], at(i), found);
     return;
   }
   if (!a || !b) {
     if (write_json(here) != write_json(there)) differ(describe(there), " there and ", describe(here), " here");
     return;
   }
-  const auto require_known = [&](const Json* in, const std::string& key, std::string_view where) {
-    require<ConfigError>(in, of.file, " belongs to another ", of.what, ": '", at(key), "' is not known ", where,
-                         of.advice);
-    return in;
-  };
-  for (const auto& [key, value] : *b) require_same(*require_known(find(*a, key), key, "here"), value, at(key), of);
-  for (const auto& [key, value] : *a) require_known(find(*b, key), key, "there");
+  for (const auto& [key, value] : *b) {
+    if (const Json* const own = find(*a, key)) compare(*own, value, at(key), found);
+    else found.push_back(text('\'', at(key), "' is not known here"));
+  }
+  for (const auto& [key, value] : *a)
+    if (!find(*b, key)) found.push_back(text('\'', at(key), "' is not known there"));
+}
+
+/// Throws ConfigError with what differs, if anything does.
+void require_same(const std::vector<std::string>& found, std::string_view file, std::string_view what,
+                  std::string_view advice) {
+  constexpr std::size_t kMost = 8;
+  if (found.empty()) return;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) list += text(i ? ", " : "", found[i]);
+  if (found.size() > kMost) list += text(" and ", found.size() - kMost, " more");
+  fail<ConfigError>(file, " belongs to another ", what, ": ", list, advice);
 }
 
 /// Compares facts that are known on both sides.
 void require_same_facts(const Json::Object& here, const Json& there, std::string_view file) {
   const auto* const theirs = std::get_if<Json::Object>(&there.is);
   const auto known = [](const Json* fact) { return fact && !std::holds_alternative<std::nullptr_t>(fact->is); };
+  std::vector<std::string> found;
   for (const auto& [name, own] : here)
     if (const Json* const other = theirs ? find(*theirs, name) : nullptr; known(&own) && known(other))
-      require_same(own, *other, name,
-                   {file, "training",
-                    ", so that it would not go on to the same bits; "
-                    "CheckpointRules::exact = false lets it go on otherwise"});
+      compare(own, *other, name, found);
+  require_same(found, file, "training",
+               ", so that it would not go on to the same bits; CheckpointRules::exact = false lets it go on otherwise");
 }
 
 }  // namespace
@@ -137,12 +143,18 @@ void Checkpointer::restore(RecordedObjects& objects, const std::string& file) co
   require<DataError>(version->second == kVersion, file, " is a checkpoint of version ", version->second,
                      "; this program reads version ", kVersion,
                      ": take its model alone, by load() with .under = \"model\"");
+  std::vector<std::string> found;
   if (const auto said = record.metadata.find(std::string(kConfigKey)); said != record.metadata.end())
-    require_same(configuration_, parse_json(said->second, file), "",
-                 {file, "configuration", "; go on with what it was, or begin anew in another directory"});
+    compare(configuration_, parse_json(said->second, file), "", found);
+  require_same(found, file, "configuration", kRemedy);
   if (const auto said = record.metadata.find(std::string(kFactsKey)); said != record.metadata.end() && rules_.exact)
     require_same_facts(facts_, parse_json(said->second, file), file);
-  objects.restore(record, file);
+  try {
+    objects.restore(record, file);
+  } catch (const LoadError& error) {
+    fail<LoadError>(error.message(), "\n  it is a checkpoint of another training", kRemedy,
+                    "; load() with .under = \"model\" reads its model alone");
+  }
 } catch (...) { rethrow_as_memory_error(file); }
 
 void Checkpointer::begin_new_run() {

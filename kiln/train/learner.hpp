@@ -25,20 +25,20 @@
 // files. With Sharding::State or Sharding::Gradients after the ranks, each has only its part of the optimizer's state.
 #pragma once
 #include <concepts>
-#include <deque>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "kiln/train/loop.hpp"
+#include "kiln/train/loop/typed_loop.hpp"
 #include "kiln/train/predict.hpp"
-#include "kiln/train/still.hpp"
 
 namespace kiln {
 
 template <class Model, class Optimizer, class Step>
-class Learner final : public training::Loop {
+class Learner final : public training::TypedLoop<typename training::Parts<Model, Optimizer, Step>::M,
+                                                 typename training::Parts<Model, Optimizer, Step>::O,
+                                                 typename training::Parts<Model, Optimizer, Step>::F> {
   using Parts = training::Parts<Model, Optimizer, Step>;
   static_assert(
       Parts::kModelFits,
@@ -58,26 +58,25 @@ class Learner final : public training::Loop {
   using M = typename Parts::M;
   using O = typename Parts::O;
   using F = typename Parts::F;
-  using Signature = training::SignatureOf<F>;
-  static constexpr bool kByHand = Signature::kByHand;
-  static constexpr bool kHasParts = requires(O& optimizer) { optimizer.untyped(); };
+  using Base = training::TypedLoop<M, O, F>;
+  using Base::model_, Base::optimizer_, Base::step_, Base::valid_step_;
+  using training::Loop::keep_checkpoints, training::Loop::keep_histograms, training::Loop::keep_pictures;
+  using training::Loop::run_, training::Loop::train_metrics_, training::Loop::valid_metrics_;
+  using training::Loop::set_fact, training::Loop::set_plateau, training::Loop::set_rate, training::Loop::set_rates;
 
  public:
-  using Batch = typename Signature::Batch;
-  using Output = typename Signature::Output;
+  using Batch = typename training::SignatureOf<F>::Batch;
+  using Output = typename training::SignatureOf<F>::Output;
 
   /// Throws ArgumentError for an invalid configuration.
   Learner(Model model, Optimizer optimizer, Step step, const LearnerConfig& config)
-      : Loop(config, kByHand),
-        model_(training::part<M>(model)),
-        optimizer_(training::part<O>(optimizer)),
-        step_(training::part<F>(step)) {}
+      : Base(training::part<M>(model), training::part<O>(optimizer), training::part<F>(step), config) {}
   /// The Learner of one of several ranks, which may share the optimizer's state. fit() throws ConfigError if their Learners differ,
   /// and IoError if a rank has left. Throws ArgumentError if the optimizer's state cannot be shared.
   Learner(Model model, Optimizer optimizer, Step step, const LearnerConfig& config, Ranks ranks,
           Sharding sharding = Sharding::None)
       : Learner(std::move(model), std::move(optimizer), std::move(step), config) {
-    train_with(std::move(ranks), sharding, kHasParts);
+    this->train_with(std::move(ranks), sharding, Base::kHasParts);
   }
 
   /// Throws ArgumentError for a rate that is not positive. Without it and without a schedule, the rate is 1e-3, which a
@@ -123,15 +122,15 @@ class Learner final : public training::Loop {
   template <Metric T, class Feed>
   requires std::invocable<Feed&, T&, const Output&>
   Learner& metric(const T& metric, const std::string& name, Feed feed) {
-    train_metrics_.add<Output>(metric, name, feed);
-    valid_metrics_.add<Output>(metric, name, std::move(feed));
+    train_metrics_.template add<Output>(metric, name, feed);
+    valid_metrics_.template add<Output>(metric, name, std::move(feed));
     return *this;
   }
 
   /// An average of the weights over the steps, which is used in validation: EmaConfig{} or SwaConfig{}.
   template <class Config>
   Learner& average(const Config& config) {
-    optional_state_.average = config.init(model_);
+    this->optional_state_.average = config.init(model_);
     set_fact("average", training::fact_from(config));
     return *this;
   }
@@ -150,7 +149,7 @@ class Learner final : public training::Loop {
   Learner& add(Callback callback) {
     static_assert(training::kIsCallback<Callback> || training::kIsCallbackWith<Callback, M>,
                   "a callback has an on(event) for some event of kiln/train/events.hpp");
-    const auto held = Loop::add(std::move(callback));
+    const auto held = Base::add(std::move(callback));
     if constexpr (training::kIsCallbackWith<Callback, M>)
       if (held)
         run_.listen([this, held](const training::Event& event) { training::notify_with(*held, event, model_); });
@@ -193,11 +192,11 @@ class Learner final : public training::Loop {
   template <class Train, class Valid>
   training::RunEnd fit(Train&& train, Valid&& valid) {
     const training::Batches batches = batches_of(valid);
-    return Loop::fit(batches_of(train), &batches);
+    return Base::fit(batches_of(train), &batches);
   }
   template <class Train>
   training::RunEnd fit(Train&& train) {
-    return Loop::fit(batches_of(train), nullptr);
+    return Base::fit(batches_of(train), nullptr);
   }
 
   /// Tries a program in seconds: takes `steps` steps and measures as many batches of `valid`, with copies of model,
@@ -223,7 +222,7 @@ class Learner final : public training::Loop {
   const M& model() const { return model_; }
   /// The model for inference: the average, if there is one, in Mode::Valid. If ranks share the state of an optimizer
   /// that averages (ScheduleFreeAdamW), all ranks call it together.
-  [[nodiscard("result() changes nothing: it returns a model")]] M result() const { return still(averaged()); }
+  [[nodiscard("result() changes nothing: it returns a model")]] M result() const { return this->inference(); }
   /// After fit(), if ranks share its state, it has this rank's part.
   const O& optimizer() const { return optimizer_; }
 
@@ -262,92 +261,19 @@ class Learner final : public training::Loop {
     else return {};
   }
 
-  M averaged() const {
-    if (optional_state_.average) return optional_state_.average->apply(model_);
-    if (shards_) {
-      M model = model_;
-      shards_->put_averages(model);
-      return model;
-    }
-    if constexpr (requires { optimizer_.averaged(model_); }) return optimizer_.averaged(model_);
-    else return model_;
-  }
-
   training::RunEnd trial(const training::Batches& train, const training::Batches* valid, std::int64_t steps) {
     static_assert(std::copy_constructible<M> && std::copy_constructible<O> && std::copy_constructible<F>,
                   "fast_dev_run() works with copies of model, optimizer and step");
     if constexpr (Parts::kFit) {
-      const LearnerConfig config = trial_config(run_.config(), steps);
+      const LearnerConfig config = Base::trial_config(run_.config(), steps);
       Learner copy(model_, optimizer_, step_, config);
       copy.try_out(*this);
       copy.valid_step_ = valid_step_;
-      return copy.Loop::fit(training::first_of(train, steps * config.accumulate), valid);
+      return copy.Base::fit(training::first_of(train, steps * config.accumulate), valid);
     } else {
       return {};
     }
   }
-
-  nn::ModuleRef model_ref() override { return model_; }
-  std::string optimizer_type() const override { return std::string(reflect::type_name<O>()); }
-  Json optimizer_facts() const override { return training::optimizer_fact(optimizer_); }
-  void record_model(RecordedObjects& objects) override { objects.add("model", model_); }
-  void record_optimizer(RecordedObjects& objects) override { objects.add("optimizer", optimizer_); }
-  OptimizerState* optimizer_state() override {
-    if constexpr (kHasParts) return &optimizer_.untyped();
-    else return nullptr;
-  }
-  training::Outcome call_step(void* batch, bool owned, const StepContext& context) override {
-    if constexpr (kByHand) return training::call_step(step_, batch, owned, model_, optimizer_, context);
-    else return training::call_step(step_, batch, owned, std::as_const(model_));
-  }
-  void update(const Rates& rates, const GradientsParams& grads) override {
-    if constexpr (!kByHand) {
-      if (rates.size() == 1) model_ = optimizer_.step(rates[0], std::move(model_), grads);
-      else model_ = optimizer_.step(rates, std::move(model_), grads);
-    }
-  }
-  void save_model() override { before_.emplace(model_); }
-  void restore_model() override {
-    if (before_) model_ = *std::exchange(before_, std::nullopt);
-  }
-  void drop_saved_model() override { before_.reset(); }
-
-  static constexpr bool kHasCopies = std::copyable<M> && std::copyable<O> && kHasParts;
-  bool can_keep_states() const override { return kHasCopies; }
-  void keep_state() override {
-    if constexpr (kHasCopies) states_.emplace_back(*std::exchange(before_, std::nullopt), optimizer_);
-  }
-  void swap_state() override {
-    if constexpr (kHasCopies) {
-      std::swap(states_.front().first, model_);
-      std::swap(states_.front().second, optimizer_);
-    }
-  }
-  void drop_oldest_state() override { states_.pop_front(); }
-  void drop_states() override { states_.clear(); }
-
-  void measure(const training::Batches& valid) override {
-    if constexpr (kByHand)
-      require<ArgumentError>(static_cast<bool>(valid_step_),
-                             "training: a step that is written by hand does not define how "
-                             "to validate: give valid_step()");
-    M measured = result();
-    team_.share_buffers(measured);
-    training::measure(
-        [&](void* batch, bool owned) {
-          if constexpr (!kByHand)
-            if (!valid_step_) return training::call_step(step_, batch, owned, std::as_const(measured));
-          return valid_step_(measured, batch, owned);
-        },
-        valid, valid_metrics_);
-  }
-
-  M model_;
-  O optimizer_;
-  F step_;
-  std::function<training::Outcome(const M&, void* batch, bool owned)> valid_step_;
-  std::optional<M> before_;             // set if a step may have to be undone
-  std::deque<std::pair<M, O>> states_;  // before the steps ahead
 };
 
 }  // namespace kiln

@@ -111,7 +111,7 @@ struct Parts {
   static constexpr bool kFit = kStepFits && kOptimizerFits;
 
   using M = std::conditional_t<kModelFits, Model, NoModel>;
-  using O = std::conditional_t<kModelFits && kOptimizerFits, Optimizer, NoOptimizer>;
+  using O = std::conditional_t<Optimizes<Optimizer, M> || (kStepFits && Written::kByHand), Optimizer, NoOptimizer>;
   using F = std::conditional_t<kStepFits, Step, NoStep<M, typename Written::Batch>>;
 };
 /// The part, or what stands for it in a program that does not compile.

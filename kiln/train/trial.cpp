@@ -23,6 +23,19 @@ void OverfitConfig::check() const {
   require<ArgumentError>(steps >= 1, "overfit: steps is ", steps, ", it must be at least 1");
 }
 
+double FoundRate::suggested() const {
+  if (rate) return *rate;
+  require<DataError>(!losses.empty(), "find_rate: no step was taken, so that no rate can be suggested");
+  require<DataError>(std::isfinite(losses.back()), "find_rate: no rate can be suggested, as the loss of step ",
+                     losses.size(), ", at a rate of ", rates.back(), ", is ", losses.back(),
+                     ": look at the model's output and the batch, or begin with a smaller RateFinderConfig::least");
+  fail<DataError>(
+      "find_rate: no rate can be suggested, as the loss never fell in ", losses.size(), " steps from a rate of ",
+      rates.front(), " to ", rates.back(),
+      ": shuffle the data, take more steps or a wider range of rates, or see by overfit() whether the model "
+      "learns at all");
+}
+
 namespace training {
 
 void RateTest::on(const Step& step, Interrupter& control) {

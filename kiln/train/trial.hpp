@@ -1,7 +1,7 @@
 // Short trainings of copies, before a long one: which learning rate, and whether a model can learn at all.
 //
 //   const FoundRate found = find_rate(model, AdamConfig{}.init(model), step, loader);
-//   learner.rate(found.rate.value());
+//   learner.rate(found.suggested());
 //
 //   const Overfit one = overfit(model, AdamConfig{}.init(model), step, loader, {.steps = 200, .rate = 1e-2});
 //   print("{} -> {}\n", one.losses.front(), one.losses.back());     // should come near its minimum
@@ -39,6 +39,9 @@ struct FoundRate {
   std::vector<double> rates, losses;  // of each step; a last loss may be infinite or NaN
   std::vector<double> smoothed;       // the averages, without the bias of their beginning
   std::optional<double> rate{};       // suggested; none if the loss never fell
+
+  /// The suggested rate. Throws DataError, which says what the test saw, if there is none.
+  double suggested() const;
 };
 
 namespace training {

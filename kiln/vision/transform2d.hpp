@@ -18,7 +18,7 @@ struct Position {
   double x = 0, y = 0;
 };
 
-class Transform2D {
+class [[nodiscard("a transform moves nothing: warp(x, transform) does")]] Transform2D {
  public:
   using Matrix = std::array<double, 9>;  // row by row; a position is the column vector (x, y, 1)
 

@@ -50,6 +50,10 @@ with tempfile.TemporaryDirectory() as folder:
     with Served(folder, None, "--steps", "200") as first:
         assert "learns" in first.said, first.said
         assert first.ask("GET", "/health") == (200, "ready\n")
+        status, usage = first.ask("GET", "/")  # an example that holds: what it shows is taken, and answered with what it shows
+        asked, shown = usage.removeprefix("POST /predict answers\n").split("with\n")
+        assert status == 200 and first.ask("POST", "/predict", asked) == (200, shown), usage
+        assert [*json.loads(shown)["answers"][0]] == ["kind", "chance"], usage
         told = answers(first)
         assert [each["kind"] for each in told] == ["small", "slim", "broad"], told
         assert all(0.9 < each["chance"] <= 1 for each in told), told

@@ -78,6 +78,7 @@ with tempfile.TemporaryDirectory() as name:
         (folder / "photos" / kind).mkdir(parents=True)
         for i in range(12):
             write_png(folder / "photos" / kind / f"{i}.png", colour)
+    (folder / "photos" / "red" / "12.webp").write_bytes(b"RIFF")
     for options in (["--data", "photos"], ["--weights", "weights.safetensors"]):
         half = run(folder, *options)
         assert half.returncode == 1 and "belong together" in half.stderr + half.stdout, half
@@ -85,6 +86,7 @@ with tempfile.TemporaryDirectory() as name:
     learned = run(folder, "--plain", "--data", "photos", "--weights", "weights.safetensors", "--side", "32", "--epochs", "4",
                   "--batch", "8", "--rate", "0.003")
     assert learned.returncode == 0, learned
+    assert '1 file is no PNG or JPEG by the name, and left out: photos/red/12.webp\n' in learned.stdout.replace("'", ""), learned
     for kind, colour in {"blue": (30, 50, 180), "red": (180, 50, 30)}.items():
         write_png(folder / f"new-{kind}.png", colour)
         read = run(folder, "--read", f"new-{kind}.png")

@@ -84,9 +84,13 @@ TEST(Compile, RefusesBoundTensorsThatAreNotTheInputs) {
 }
 
 TEST(Compile, RefusesWeightsBeyondFloat16) {
-  const Value weights = full(Shape{32}, 70000.0, cpu());
-  const Source source = source_of([&](const Values& in) { return Values{in[0] * weights}; }, {zeros(Shape{32}, cpu())});
-  EXPECT_NE(said([&] { compile(source, {.weights = DType::F16}); }).find("beyond float16"), std::string::npos);
+  const auto source_with = [](const Shape& shape) {
+    const Value weights = full(shape, 70000.0, cpu());
+    return source_of([&](const Values& in) { return Values{in[0] * weights}; }, {zeros(shape, cpu())});
+  };
+  const Source matrix = source_with({4, 8}), vector = source_with({1, 32});
+  EXPECT_NE(said([&] { compile(matrix, {.weights = DType::F16}); }).find("beyond float16"), std::string::npos);
+  EXPECT_EQ(compile(vector, {.weights = DType::F16}).constant_bytes, 32 * 4);  // numbers of channels stay floats
 }
 
 // Sizes that a file may ask for though no machine has them.

@@ -181,14 +181,7 @@ class Suite {
     std::optional<CompiledCode> code;
     std::vector<bool> is_fixed;
     try {
-      try {
-        source = onnx_source(test + "/model.onnx", {});
-      } catch (const Error&) {  // shapes, axes and sizes that are inputs: constants of the first data set
-        const FixedInputs fixed = integers_of(test, is_fixed);
-        if (fixed.empty()) throw;
-        source = onnx_source(test + "/model.onnx", {}, fixed);
-        ++with_values;
-      }
+      source = source_of(test, is_fixed);
       code = compile(*source);
     } catch (const Error& error) {
       ++refused;
@@ -221,18 +214,49 @@ class Suite {
   int agree = 0, refused = 0, with_values = 0;
 
  private:
-  /// Inputs of integers with one dimension or none, which are shapes and the like.
-  static FixedInputs integers_of(const std::string& test, std::vector<bool>& is_fixed) {
-    const onnx::Model model = onnx::load(test + "/model.onnx", cpu());
-    const auto inputs = onnx::read_inputs(test + "/test_data_set_0", model.inputs(), cpu());
-    FixedInputs fixed;
+  /// The program for the sizes of the first data set; with the values of inputs where nothing else can be compiled: first of
+  /// integers, which are shapes, axes and sizes, then of all inputs but the first that have one dimension or none.
+  Source source_of(const std::string& test, std::vector<bool>& is_fixed) {
+    const std::string path = test + "/model.onnx";
+    try {
+      return onnx_source(path);
+    } catch (const Error&) {}
+    const onnx::Model model = onnx::load(path, cpu());
+    const std::vector<onnx::ValueInfo> infos = model.inputs();
+    const auto inputs = onnx::read_inputs(test + "/test_data_set_0", infos, cpu());
+    const auto with_lists = [&](bool integers_alone) {
+      FixedInputs fixed;
+      is_fixed.clear();
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        is_fixed.push_back(is_list(inputs[i]) && (integers_alone ? is_integer(inputs[i].value().dtype()) : i > 0));
+        if (is_fixed.back()) fixed[infos[i].name] = inputs[i].value().data().to_vector<double>();
+      }
+      Source source = onnx_source(path, sizes_of(infos, inputs, is_fixed), fixed);
+      with_values += !fixed.empty();
+      return source;
+    };
+    try {
+      return with_lists(true);
+    } catch (const Error&) {}
+    return with_lists(false);
+  }
+  static bool is_list(const onnx::Datum& input) {
+    return input.is_tensor() && !input.is_string() && input.value().shape().size() <= 1;
+  }
+  /// Sizes that the file leaves free, from inputs that are not fixed.
+  static onnx::Sizes sizes_of(const std::vector<onnx::ValueInfo>& infos, const std::vector<onnx::Datum>& inputs,
+                              const std::vector<bool>& is_fixed) {
+    onnx::Sizes sizes;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool is_list = inputs[i].is_tensor() && !inputs[i].is_string() && inputs[i].value().shape().size() <= 1 &&
-                           (inputs[i].value().dtype() == DType::I64 || inputs[i].value().dtype() == DType::I32);
-      is_fixed.push_back(is_list);
-      if (is_list) fixed[model.inputs()[i].name] = inputs[i].value().data().to_vector<double>();
+      if (is_fixed[i] || !infos[i].type.shape || !inputs[i].is_tensor() || inputs[i].is_string()) continue;
+      for (std::size_t d = 0; d < infos[i].type.shape->size(); ++d) {
+        const onnx::DimProto& dim = (*infos[i].type.shape)[d];
+        if (!dim.value || *dim.value <= 0)
+          sizes[dim.param.empty() ? text(infos[i].name, '[', d, ']') : dim.param] =
+              inputs[i].value().dim(static_cast<int>(d));
+      }
     }
-    return fixed;
+    return sizes;
   }
   static void say(const char* what, const std::string& name, const std::string& why = "") {
     if (!std::getenv("KILN_VERBOSE")) return;

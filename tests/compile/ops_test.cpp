@@ -1,4 +1,6 @@
 // Each family of ops, compiled, against the device cpu.
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "kiln/ops/elementwise/enumerators.hpp"
@@ -7,6 +9,8 @@
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/reduce/scan.hpp"
 #include "kiln/ops/spatial/conv.hpp"
+#include "kiln/ops/spatial/resample.hpp"
+#include "kiln/ops/spatial/sample.hpp"
 #include "kiln/ops/view/view.hpp"
 #include "tests/compile/compiled.hpp"
 
@@ -164,6 +168,49 @@ TEST(CompiledOps, Indices) {
   };
   expect_same(indices,
               {random({4, 3}, 15), whole({4}, {2, 0, 1, 2}), whole({4, 3}, {0, 1, 2, 3, 3, 3, 0, 0, 0, 1, 2, 0})});
+}
+
+TEST(CompiledOps, ResamplesAndBlends) {
+  KILN_NEEDS_COMPILER();
+  const auto resized = [](const Values& in) {
+    const Value& x = in[0];
+    const auto to = [&](const Spatial& size, Interpolation mode, bool align_corners = false, bool antialias = false) {
+      return interpolate(x, {.size = size, .mode = mode, .align_corners = align_corners, .antialias = antialias});
+    };
+    return Values{
+        to({10, 7}, Interpolation::Nearest),
+        to({3, 11}, Interpolation::NearestExact) + 1.0,
+        to({10, 13}, Interpolation::Linear),
+        to({9, 4}, Interpolation::Linear, true),
+        to({2, 3}, Interpolation::Linear, false, true),
+        to({7, 9}, Interpolation::Cubic),
+        to({4, 5}, Interpolation::Lanczos3),
+        to({2, 4}, Interpolation::Area),
+        interpolate(x, {.scale = {1.7}, .mode = Interpolation::Linear}),
+        cast(interpolate(cast(x, DType::F16), {.size = {8, 8}, .mode = Interpolation::Linear}), DType::F32),
+        emit(op::Resample{.dim = 3, .from = 3, .to = 6, .mode = Interpolation::Linear, .transposed = true}, {x})};
+  };
+  expect_same(resized, {random({2, 3, 5, 6}, 31)}, {.relative = 1e-3, .absolute = 1e-3});
+  const auto sampled = [](const Values& in) {
+    const auto with = [&](Interpolation mode, SamplePadding padding) {
+      return grid_sample(in[0], in[1], {.mode = mode, .padding = padding});
+    };
+    return Values{with(Interpolation::Linear, SamplePadding::Zeros), with(Interpolation::Cubic, SamplePadding::Border),
+                  with(Interpolation::Nearest, SamplePadding::Reflection)};
+  };
+  expect_same(sampled, {random({2, 3, 5, 6}, 32), random({2, 4, 7, 2}, 33, -1.4, 1.4)});
+}
+
+// An element that a row does not read has no influence, whatever it is: rows at the edges have fewer taps.
+TEST(CompiledOps, ResamplingReadsNoMoreThanItsTaps) {
+  KILN_NEEDS_COMPILER();
+  TensorData x = TensorData::of<float>({1, 1, 4}, {1, 2, 3, std::numeric_limits<float>::infinity()});
+  expect_same(
+      [](const Values& in) {
+        return Values{interpolate(in[0], {.size = {9}, .mode = Interpolation::Linear}),
+                      interpolate(in[0], {.size = {3}, .mode = Interpolation::Linear, .antialias = true})};
+      },
+      {from_data(std::move(x), cpu())});
 }
 
 TEST(CompiledOps, IndexOutOfRangeEndsTheRun) {

@@ -22,10 +22,11 @@ const std::vector<std::string>& ways() {
 Value random_of(const Shape& shape, const Device& device) { return uniform(shape, -1, 1, device); }
 
 /// Expects that a function has tiles, and is what the device cpu computes.
-void expect_tiled(FunctionRef<Values(const Values&)> function, const Values& inputs) {
-  const CompiledCode code = compile({.graph = capture_graph(function, inputs)});
+void expect_tiled(FunctionRef<Values(const Values&)> function, const Values& inputs,
+                  const CompileOptions& options = {}) {
+  const CompiledCode code = compile({.graph = capture_graph(function, inputs)}, options);
   EXPECT_NE(code.files.at("model.c").find("sum0_0"), std::string::npos);
-  expect_same(function, inputs, {.relative = 1e-4, .absolute = 2e-5}, {}, ways());
+  expect_same(function, inputs, {.relative = 1e-4, .absolute = 2e-5}, options, ways());
 }
 
 TEST(Tiles, Products) {
@@ -89,6 +90,31 @@ TEST(Tiles, ConvolutionsInARow) {
         return Values{y, softmax(flatten(twice, 1), 1), sum(twice, {2, 3}), max_pool(twice, {.kernel = {2, 2}})};
       },
       {random_of({2, 4, 8, 9}, device)});
+}
+
+// The weights are halves already, so that nothing is lost when they are kept as such.
+TEST(Tiles, WeightsOfHalves) {
+  KILN_NEEDS_COMPILER();
+  const Device device = seeded();
+  const auto half = [&](const Shape& shape) { return cast(cast(random_of(shape, device), DType::F16), DType::F32); };
+  const CompileOptions options{.weights = DType::F16};
+  const Value wide = half({9, 40}), bias = half({40}), tall = half({40, 9}), left = half({7, 9});
+  expect_tiled([&](const Values& in) { return Values{matmul(in[0], wide) + bias}; }, {random_of({5, 9}, device)},
+               options);
+  expect_tiled([&](const Values& in) { return Values{matmul(in[0], transpose(tall)) + bias}; },
+               {random_of({5, 9}, device)}, options);
+  expect_tiled([&](const Values& in) { return Values{matmul(in[0], flip(wide, {1})), matmul(left, in[1])}; },
+               {random_of({5, 9}, device), random_of({9, 33}, device)}, options);
+  const Value wide_left = half({13, 300}), long_sum = half({300, 40});  // the sum in two parts, and one without rows
+  expect_tiled([&](const Values& in) { return Values{matmul(wide_left, in[0]), matmul(in[1], long_sum)}; },
+               {random_of({300, 35}, device), random_of({1, 300}, device)}, options);
+  const Value kernel = half({20, 3, 3, 3}), of_channels = half({20}), depthwise = half({20, 1, 3, 3});
+  expect_tiled(
+      [&](const Values& in) {
+        const Value inside = relu(conv(in[0], kernel, of_channels, {.stride = {2, 2}, .padding = {1, 1}}));
+        return Values{conv(inside, depthwise, of_channels, {.padding = {1, 1}, .groups = 20})};
+      },
+      {random_of({2, 3, 19, 37}, device)}, options);
 }
 
 }  // namespace

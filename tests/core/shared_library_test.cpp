@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/core/sentence.hpp"
 
 namespace kiln {
@@ -31,6 +33,23 @@ TEST(ASharedLibrary, SaysWhichFunctionIsMissing) {
   double (*cosine)(double) = nullptr;
   EXPECT_EQ(sentence_of([&] { library.find("rise", cosine); }),
             "DeviceError: oven: libm.so.6 has no function rise, so it is too old; install another");
+}
+
+TEST(AnOptionalLibrary, SaysWhatIsMissingAndThrowsNothing) {
+  OptionalLibrary none("libbread", {"libbread-of-nobody.so.7"}, "libbread7");
+  EXPECT_EQ(none.problem(), "this machine has no libbread (Debian: libbread7)");
+  double (*function)(double) = std::cos;
+  none.find("rise", function);
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(none.problem(), "this machine has no libbread (Debian: libbread7)");
+
+  OptionalLibrary numbers("libm", {"libbread-of-nobody.so.7", "libm.so.6"}, "libc6");
+  numbers.find("cos", function);
+  EXPECT_EQ(numbers.problem(), "");
+  EXPECT_EQ(function(0), 1.0);
+  numbers.find("rise", function);
+  EXPECT_EQ(function, nullptr);
+  EXPECT_EQ(numbers.problem(), "this machine's libm has no rise");
 }
 
 }  // namespace

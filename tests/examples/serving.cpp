@@ -250,10 +250,16 @@ TEST_P(ServeModel, AnswersManyAtOnceInJsonAndInBytes) {
     EXPECT_EQ(posted(server.port(), "abc", "application/octet-stream").find("HTTP/1.1 400"), 0u);
     EXPECT_NE(net::Raw(server.port(), "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
                   .read_all()
-                  .find("examples of float32 [3]\n150 examples in "),
+                  .find("examples of float32 [3], results of float32 [2]\n150 examples in "),
               std::string::npos);
   }
   fs::remove_all(folder);
+}
+
+TEST(ServeModelForOthers, NeedsAToken) {
+  const std::string said = output_of(text("env -u SERVE_MODEL_TOKEN ", SERVE_MODEL_PROGRAM,
+                                          " --host 0.0.0.0 --port 0 --model none.onnx 2>&1 || true"));
+  EXPECT_NE(said.find("a server at 0.0.0.0 lets others in: set SERVE_MODEL_TOKEN"), said.npos) << said;
 }
 
 TEST(ServedGraph, MayBeCapturedWithABatchOfOne) {
@@ -263,6 +269,8 @@ TEST(ServedGraph, MayBeCapturedWithABatchOfOne) {
   save(capture([&](const Tensor<2>& x) { return small.forward(x); }, Tensor<2>::zeros({1, 3}, device)), file);
   const serving::Served served = serving::open_model(file, device);
   EXPECT_EQ(served.example, (Shape{3}));
+  EXPECT_TRUE(served.description.ends_with(": examples of float32 [3], results of float32 [2]\n"))
+      << served.description;
   const std::vector<float> x = {1, 2, 3, -4, 5, 6};
   const std::vector<double> y = small.expected(x);
   const auto same = [&](const Shape& shape) {

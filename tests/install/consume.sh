@@ -48,6 +48,7 @@ mv "$place/kiln" "$place/moved"
 prints 0.625 "$place/build/train"
 prints 12 "$place/build/infer"
 prints "1 4" "$place/build/model"
+[[ ! -x $place/build/ranks ]] || prints "0 of 1" "$place/build/ranks"
 if [[ -x $place/moved/bin/kiln ]]; then
   prints "3.5 true -18 11" "$place/build/imported"
 fi
@@ -89,3 +90,12 @@ if command -v pkg-config >/dev/null; then
     $(pkg-config --libs kiln) -Wl,-rpath,"$(pkg-config --variable=libdir kiln)" >"$place/log" 2>&1 || fail "$(cat "$place/log")"
   prints 0.625 "$place/by_pkg_config"
 fi
+
+# As packages have it (cmake/KilnPack.cmake): the parts that are packages of their own are not there. Kiln is found without them,
+# and says which one a program lacks.
+find "$place/moved" \( -name 'libkiln_libtorch.*' -o -name 'kiln-libtorch-targets*' -o -name 'libkiln_mpi.*' -o -name 'kiln-mpi-targets*' \) -delete
+"$cmake" -S "$here/without_parts" -B "$place/parts" -G Ninja -DCMAKE_PREFIX_PATH="$place/moved" -DCMAKE_CXX_COMPILER="$compiler" \
+  >"$place/log" 2>&1 || fail "$(cat "$place/log")"
+if "$cmake" "$place/parts" -DREQUIRED_PART=mpi >"$place/log" 2>&1; then fail "a package was found that is not there"; fi
+tr -s ' \n' '  ' <"$place/log" | grep -q "Kiln's component mpi is a package of its own, which is not installed: libkiln-mpi-dev" ||
+  fail "without the package of MPI: $(cat "$place/log")"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -290,6 +291,22 @@ TEST(Address, IsParsedOrRefused) {
   for (const char* const wrong : {"", ":", "host", "host:", "host:x", "host:70000", "host:-1", "host:1x", "::1:80",
                                   "[::1", "[::1]80", ":80", "a b:80", "http://host:80", "user@host:80"})
     EXPECT_THROW(Address::parse(wrong), ArgumentError) << wrong;
+}
+
+TEST(TokenFor, IsNeededWhereOthersReachTheServer) {
+  const char* const variable = "KILN_TEST_TOKEN_FOR";
+  for (const char* const here : {"127.0.0.1", "127.8.8.8", "::1", "localhost"})
+    EXPECT_EQ(token_for(here, variable), "");
+  for (const char* const empty : {"", static_cast<const char*>(nullptr)}) {
+    if (empty) ::setenv(variable, empty, 1);
+    else ::unsetenv(variable);
+    for (const char* const anywhere : {"0.0.0.0", "::", "10.0.0.7", "gpu.example", ""})
+      EXPECT_THROW(token_for(anywhere, variable), ArgumentError) << anywhere;
+  }
+  ::setenv(variable, "a secret", 1);
+  EXPECT_EQ(token_for("0.0.0.0", variable), "a secret");
+  EXPECT_EQ(token_for("127.0.0.1", variable), "a secret");
+  ::unsetenv(variable);
 }
 
 }  // namespace

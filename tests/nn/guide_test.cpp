@@ -55,10 +55,12 @@ TEST(GuideModel, HasTheShapesAndPathsOfItsStruct) {
   EXPECT_EQ(num_params(model), 8 * 9 + 8 + 16 * 8 * 9 + 16 + 512 * 1024 + 512 + 10 * 512 + 10);
   EXPECT_EQ(summary(model),
             "Model, 531,178 parameters\n"
-            "  conv1: Conv2d, 80 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1, same false\n"
+            "  conv1: Conv2d, 80 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1, same false, "
+            "padding_mode Constant\n"
             "    weight [8, 1, 3, 3]\n"
             "    bias [8]\n"
-            "  conv2: Conv2d, 1,168 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1, same false\n"
+            "  conv2: Conv2d, 1,168 parameters, stride [1, 1], padding [0, 0], dilation [1, 1], groups 1, same false, "
+            "padding_mode Constant\n"
             "    weight [16, 8, 3, 3]\n"
             "    bias [16]\n"
             "  pool: AdaptiveAvgPool2d, sizes [8, 8]\n"

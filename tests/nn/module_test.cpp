@@ -8,6 +8,7 @@
 
 #include "kiln/nn.hpp"
 #include "kiln/tensor/capture.hpp"
+#include "kiln/tensor/text/print.hpp"
 
 #include "sines.hpp"
 #include "tests/support/devices.hpp"
@@ -140,9 +141,15 @@ TEST(Module, SwitchesEveryModeInIt) {
   EXPECT_EQ(valid(nn::BatchNormConfig{.channels = 1}.init(cpu)).mode, nn::Mode::Valid);
 }
 
+TEST(Module, PrintsParametersAsTensors) {
+  const nn::Param<1> bias(Tensor<1>::of({1, 2.25}, cpu));
+  EXPECT_EQ(fmt::format("{} {:.1}", bias, bias), fmt::format("{} {:.1}", bias.value(), bias.value()));
+  EXPECT_EQ(fmt::format("{}", bias), "[1.   2.25]");
+}
+
 TEST(Module, PrintsAsATree) {
   EXPECT_EQ(summary(make_nested()),
-            "Nested, 43 parameters, epsilon 0.5\n"
+            "Nested, 43 parameters, epsilon 0.5, kind Small\n"
             "  input: Linear, 9 parameters\n"
             "    weight [3, 2]\n"
             "    bias [3]\n"

@@ -142,5 +142,45 @@ TEST(WrongModels, OfFunctionsTakeTheModelAsItIs) {
   static_assert(std::is_same_v<nn::TakenAs<void (*)(nn::Linear), nn::Linear>::type, nn::Linear>);
 }
 
+struct Raw {
+  nn::Linear linear;
+  Tensor<1> scale, shift;
+  Tensor<2> forward(const Tensor<2>& x) const { return linear.forward(x) * scale + shift; }
+};
+
+TEST(WrongModels, AreToldOnceThatATensorOfTheirsIsNotTrained) {
+  const auto model = [](const Tensor<1>& scale) {
+    return Raw{nn::LinearConfig{.in = 2, .out = 2}.init(autodiff), scale, zeros({2}, autodiff)};
+  };
+  const auto said = [](const auto& f) {
+    testing::internal::CaptureStderr();
+    f();
+    return testing::internal::GetCapturedStderr();
+  };
+  // Constants, and tensors that are computed from parameters, are meant.
+  const Tensor<1> leaf = ones({2}, autodiff).require_grad();
+  EXPECT_EQ(said([&] { num_params(model(ones({2}, autodiff))); }), "");
+  EXPECT_EQ(said([&] { num_params(model(leaf * 2)); }), "");
+  constexpr auto kSentence =
+      "kiln: warning: the tensor 'scale' of Raw requires gradients and is no parameter, so it is neither trained nor "
+      "saved: declare it as nn::Param<1>, or detach() it. This is said once.\n";
+  EXPECT_EQ(said([&] { AdamConfig{}.init(model(leaf)); }), kSentence);
+  EXPECT_EQ(said([&] { num_params(model(leaf)); }), "");
+}
+
+TEST(WrongModels, WithoutParametersAreToldWhichTensorsMayBeMeant) {
+  struct Plain {
+    Tensor<2> weight;
+    Tensor<1> bias;
+  };
+  const Plain plain{ones({2, 2}, autodiff), ones({2}, autodiff)};
+  EXPECT_EQ(
+      sentence_of([&] { AdamConfig{}.init(plain); }),
+      "AutodiffError: Adam: the model has no parameters; its tensors ('weight', 'bias') are constants: declare what "
+      "is trained as nn::Param<2> weight");
+  EXPECT_EQ(sentence_of([&] { AdamConfig{}.init(nn::Relu{}); }),
+            "AutodiffError: Adam: the model has no parameters");
+}
+
 }  // namespace
 }  // namespace kiln

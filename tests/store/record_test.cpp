@@ -130,6 +130,24 @@ TEST(Record, SaysWhereTheNamesFitIfOneBeginningIsAllThatDiffers) {
       load_error(record_of(around), make_model(cpu)),
       "m.safetensors: the module's names are all below 'body.' there: LoadOptions::under = \"body\" selects them");
 
+  // Names that the file does not have, but that a change has made, are below no key of the file.
+  TensorFile renamed;
+  for (auto& [name, data] : record_of(make_model(cpu)).tensors)
+    renamed.tensors.emplace("net-body." + name, std::move(data));
+  const LoadOptions options{.rename = {{"^net-", ""}}};
+  const auto error_of = [&](const LoadOptions& edits) {
+    try {
+      (void)from_record(view_of(renamed), make_model(cpu), "m.safetensors", edits);
+    } catch (const LoadError& error) { return std::string(error.message()); }
+    return std::string();
+  };
+  EXPECT_EQ(
+      error_of(options),
+      "m.safetensors: the module's names are all below 'body.' there, once they are changed: {R\"(^body\\.)\", \"\"} "
+      "as the last of LoadOptions::rename removes it");
+  EXPECT_EQ(error_of({.rename = {{"^net-", ""}, {R"(^body\.)", ""}}}), "");  // from_record() edits, too
+  EXPECT_EQ(error_of({.under = "net-body"}), "");
+
   // A list's member has no call that could be shown, and a key that was given stays before the one that is wanted.
   const Listed listed{{make_model(cpu)}, nn::LinearConfig{.in = 2, .out = 2}.init(cpu)};
   EXPECT_EQ(load_error(record_of(make_model(cpu)), listed),
@@ -153,6 +171,13 @@ TEST(Record, NamesEveryMisfitInOneError) {
   TensorFile file = record_of(nn::LinearConfig{.in = 3, .out = 2}.init(Device::cpu()));
   EXPECT_EQ(load_error(file, nn::LinearConfig{.in = 4, .out = 2}.init(Device::cpu())),
             "m.safetensors: tensor 'weight' has shape [2, 3], the module expects [2, 4]");
+  EXPECT_EQ(
+      load_error(file, nn::LinearConfig{.in = 2, .out = 3}.init(Device::cpu())),
+      "m.safetensors: does not fit the module:\n"
+      "  tensor 'weight' has shape [2, 3], the module expects [3, 2]\n"
+      "  tensor 'bias' has shape [2], the module expects [3]\n"
+      "  make the module by the config that it was saved with, or LoadOptions::allow_mismatched leaves these as they "
+      "are");
   file.tensors.at("bias") = TensorData({2}, DType::I64);
   file.tensors.emplace("optimizer_settings", TensorData());
   EXPECT_EQ(load_error(file, nn::LinearConfig{.in = 4, .out = 2}.init(Device::cpu())),

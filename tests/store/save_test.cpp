@@ -122,5 +122,21 @@ TEST(Save, AKilledProcessLeavesAWholeFile) {
   }
 }
 
+struct Config {
+  int in = 2, out = 1;
+};
+
+TEST(Save, RefusesAModuleWithoutTensors) {
+  const TemporaryFile file("nothing.safetensors");
+  try {
+    save(Config{}, file.path);
+    ADD_FAILURE() << "saved";
+  } catch (const ArgumentError& error) {
+    EXPECT_EQ(std::string_view(error.message()),
+              "save: the module has no parameters and no buffers, so that nothing would be saved; configs are saved by "
+              "save_config(), plain tensors by save_tensors()");
+  }
+}
+
 }  // namespace
 }  // namespace kiln

@@ -113,6 +113,19 @@ TEST_P(OnEachDevice, KeepsRandomNumbersUnlessGivenAKey) {
   EXPECT_NE(numbers(graph.replay({.key = Key{2}}, x)), other);
 }
 
+TEST(Capture, SaysOnceThatDropoutIsActive) {
+  const auto x = ones({4}, Device::cpu());
+  testing::internal::CaptureStderr();
+  capture([](const Tensor<1>& in) { return in + uniform_like(in, 0, 1); }, x);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 2; ++i) capture([](const Tensor<1>& in) { return dropout(in, 0.5); }, x);
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "kiln: warning: capture: dropout is active in the program, and every replay drops the same elements: capture "
+      "valid(model), or give each replay a ReplayOptions::key. This is said once.\n");
+}
+
 TEST_P(OnEachDevice, DrawsTheSameMaskForAGradientAsForItsValue) {
   const Device tape = device.autodiff();
   const auto x = ones({50}, tape).require_grad();

@@ -248,10 +248,18 @@ TEST(Checkpoints, SayWhatIsWrongWithThem) {
   EXPECT_EQ(restored(parse_json(R"({"width": 3, "name": "a", "depth": 1})", "test")),
             text("ConfigError: ", file, " belongs to another configuration: 'depth' is not known there", remedy));
 
+  EXPECT_EQ(restored(parse_json(R"({"width": 4, "depth": 1})", "test")),
+            text("ConfigError: ", file,
+                 " belongs to another configuration: 'width' is 3 there and 4 here, 'name' is not "
+                 "known here, 'depth' is not known there",
+                 remedy));
+
   const Json same = parse_json(R"({"width": 3, "name": "a"})", "test");
   std::int64_t other = 0;
   counted.all.add("other", other);
-  EXPECT_EQ(restored(same), text("LoadError: ", file, ": value 'other' is missing"));
+  EXPECT_EQ(restored(same),
+            text("LoadError: ", file, ": value 'other' is missing\n  it is a checkpoint of another training", remedy,
+                 "; load() with .under = \"model\" reads its model alone"));
   save_record(counted.number, file);
   EXPECT_EQ(restored(same), text("DataError: ", file, " is not a checkpoint of a training"));
   save_record(counted.number, file, {.metadata = {{"kiln.training", "2"}}});
@@ -335,7 +343,7 @@ TEST(Checkpoints, BelongToALearnersConfiguration) {
   EXPECT_EQ(resumed(nothing, {.batch_size = 4, .shuffle = true}),
             another + "'data.shuffle' is false there and true here" + advice);
   EXPECT_EQ(resumed(nothing, {.batch_size = 4, .sampler = in_random_order()}),
-            another + "'data.shuffle' is not known here" + advice);
+            another + "'data.shuffle' is not known here, 'data.order' is not known there" + advice);
   EXPECT_EQ(resumed([](LineLearner& learner) { learner.rate(0.5); }, {.batch_size = 4}, false), "");
 
   // One that early stopping ended does not go on where it is resumed.

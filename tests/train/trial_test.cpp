@@ -80,6 +80,25 @@ TEST(RateFinder, EndsAtALossThatIsNotFinite) {
   EXPECT_LT(found.losses.size(), 50u);
 }
 
+TEST(RateFinder, SaysWhyItSuggestsNothing) {
+  const auto says = [](const FoundRate& found) { return said_by([&] { found.suggested(); }); };
+  FoundRate known;
+  known.rate = 0.25;
+  EXPECT_EQ(known.suggested(), 0.25);
+  const std::vector<BowlBatch> data(1);
+  const Bowl model = bowl(1);
+  const auto find = [&](auto step) { return find_rate(model, SgdConfig{}.init(model), step, data, {.steps = 3}); };
+  EXPECT_EQ(
+      says(find([](const Bowl& b, BowlBatch) { return (b.w * 0 - 1).log().sum(); })),
+      "find_rate: no rate can be suggested, as the loss of step 1, at a rate of 1e-07, is nan: look at the model's "
+      "output and the batch, or begin with a smaller RateFinderConfig::least");
+  EXPECT_EQ(
+      says(find([](const Bowl& b, BowlBatch) { return (b.w * 0).sum(); })),
+      "find_rate: no rate can be suggested, as the loss never fell in 3 steps from a rate of 1e-07 to 1: shuffle the "
+      "data, take more steps or a wider range of rates, or see by overfit() whether the model learns at all");
+  EXPECT_EQ(says({}), "find_rate: no step was taken, so that no rate can be suggested");
+}
+
 TEST(RateFinder, RefusesWhatItCannotUse) {
   const auto says = [](const RateFinderConfig& config) { return said_by([&] { config.check(); }); };
   EXPECT_EQ(says({.least = 0}), "rate finder: least = 0 must be positive and below greatest = 1");

@@ -40,6 +40,7 @@ struct Source {
 Source read_pictures(const Run& run) {
   if (run.data) {
     const auto folder = std::make_shared<const PictureFolder>(*run.data);
+    print("{}", folder->left_out());
     return {folder, static_cast<std::int64_t>(folder->classes().size())};
   }
   print("no --data: draws {} digits\n", run.digits);

@@ -38,8 +38,16 @@ inline kiln::net::Response predict(const Model& model, const kiln::Device& devic
   return {.type = "application/json", .body = kiln::write_json(kiln::to_json(answers))};
 }
 
+/// What to ask, and what comes back, by an example.
+inline kiln::net::Response usage(const Model& model, const kiln::Device& device) {
+  kiln::net::Request example;
+  example.body = kiln::write_json(kiln::to_json(Question{.rows = {{.length = 4.2, .width = 0.9}}}));
+  return {.body = "POST /predict answers\n" + example.body + "with\n" + predict(model, device, example).body};
+}
+
 inline kiln::net::Routes routes(const Model& model, const kiln::Device& device) {
   return kiln::net::Routes()
+      .get("/", [model, device](const kiln::net::Request&) { return usage(model, device); })
       .get("/health", [](const kiln::net::Request&) { return kiln::net::Response{.body = "ready\n"}; })
       .post("/predict", [model, device](const kiln::net::Request& request) { return predict(model, device, request); });
 }

@@ -53,6 +53,7 @@ Start begin(const Run& run, const Device& device) {
   }
   require<ArgumentError>(run.side >= 32 && run.side <= 1024, "--side ", run.side, " must be 32 to 1024");
   const auto folder = std::make_shared<const PictureFolder>(*run.data);
+  print("{}", folder->left_out());
   const ModelConfig config{.depth = run.depth, .side = run.side, .classes = std::ssize(folder->classes())};
   models::ResNet network = config.network(device);
   load_torchvision(network, *run.weights, {.except = "head.*"});

@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "kiln/backend/capture/replay.hpp"
+#include "kiln/core/error/say_once.hpp"
 #include "kiln/ops/scope/no_grad.hpp"
 
 namespace kiln {
@@ -114,6 +115,14 @@ void append(std::string& out, const Graph& graph) {
   out += "  return ";
   append_list(out, body.outputs, [&](const auto& output) { append_operand(out, output); });
   out += "\n";
+}
+
+void watch_dropout(const Graph& graph) {
+  const auto& steps = graph.body().steps;
+  if (std::ranges::any_of(steps, [](const GraphStep& step) { return op::name(step.op) == op::Dropout::kName; }))
+    say_once(
+        "capture: dropout is active in the program, and every replay drops the same elements: capture valid(model), "
+        "or give each replay a ReplayOptions::key");
 }
 
 }  // namespace kiln

@@ -56,6 +56,9 @@ class Graph {
 using GraphRunner = std::optional<Values> (*)(const Graph& graph, Inputs inputs, const ReplayOptions& options);
 void register_graph_runner(GraphRunner run);
 
+/// Warns once if the graph has dropout, of which each replay without a key repeats the mask.
+void watch_dropout(const Graph& graph);
+
 /// Appends the graph, one operation to a line.
 void append(std::string& out, const Graph& graph);
 

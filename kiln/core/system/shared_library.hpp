@@ -41,4 +41,28 @@ class SharedLibrary {
   std::string device_, name_, remedy_;
 };
 
+/// A library that a program can do without. Nothing here throws: problem() says what is missing. Stays open until the
+/// program ends.
+class OptionalLibrary {
+ public:
+  /// Opens the first of `names` that the loader finds. `known_as` ("libcurl") and `package` ("libcurl4", Debian's) name
+  /// it in problem().
+  OptionalLibrary(std::string_view known_as, std::initializer_list<const char*> names, std::string_view package);
+
+  /// Finds the function of that name; sets null where there is none, which is a problem then.
+  template <class F>
+  void find(const char* name, F*& function) {
+    static_assert(std::is_function_v<F>);
+    function = reinterpret_cast<F*>(address_of(name));
+  }
+  /// Returns why the library cannot be used; an empty text if it can.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  void* address_of(const char* name);
+
+  void* handle_ = nullptr;
+  std::string known_as_, problem_;
+};
+
 }  // namespace kiln

@@ -19,8 +19,7 @@
 
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
-#include "kiln/data/prefetch.hpp"
-#include "kiln/data/stream/place.hpp"
+#include "kiln/data/stream/prepared_batches.hpp"
 #include "kiln/ops/device.hpp"
 
 namespace kiln {
@@ -53,32 +52,27 @@ class AheadLoader {
   const StreamPlace& place() const requires kHasPlace { return *place_; }
   void restore(StreamPlace place) requires kHasPlace { *place_ = std::move(place); }
 
-  class Iterator;
-  Iterator begin() {
+  PreparedBatches<Batch> begin() {
     if constexpr (kHasPlace) loader_.restore(*place_);
     auto source = std::make_shared<Source>(loader_, f_);
     loader_.set_epoch(loader_.epoch() + 1);
-    return Iterator(
-        std::make_unique<Prefetcher<PreparedBatch>>([source](std::int64_t) { return source->next(); },
-                                                    std::numeric_limits<std::int64_t>::max(), /*workers=*/1, ahead_),
-        place_);
+    return {std::make_unique<Prefetcher<Prepared>>([source](std::int64_t) { return source->next(); },
+                                                   std::numeric_limits<std::int64_t>::max(), /*workers=*/1, ahead_),
+            place_};
   }
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  struct PreparedBatch {
-    std::optional<Batch> batch;  // none after the last one
-    std::shared_ptr<StreamPlace> after{};
-  };
+  using Prepared = PreparedBatch<Batch>;
 
   /// The objects that the thread uses, created in its first call.
   struct Source {
     Source(const Loader& from, const F& function) : loader(from), f(function) {}
 
-    PreparedBatch next() {
+    Prepared next() {
       if (at) ++*at;
       else at.emplace(loader.begin());
-      PreparedBatch made;
+      Prepared made;
       if (*at == loader.end()) return made;
       made.batch.emplace(f(std::move(**at)));
       if constexpr (kHasPlace) {
@@ -97,34 +91,6 @@ class AheadLoader {
     StreamPlace known;
   };
 
- public:
-  class Iterator {
-   public:
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    Batch& operator*() const { return *batch_; }
-    Batch* operator->() const { return &*batch_; }
-    Iterator& operator++() {
-      std::optional<PreparedBatch> made = batches_->next();
-      batch_ = made ? std::move(made->batch) : std::nullopt;
-      if (made && made->after) *place_ = std::move(*made->after);
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    bool operator==(std::default_sentinel_t) const { return !batch_; }
-
-   private:
-    friend AheadLoader;
-    Iterator(std::unique_ptr<Prefetcher<PreparedBatch>> batches, std::shared_ptr<StreamPlace> place)
-        : batches_(std::move(batches)), place_(std::move(place)) {
-      ++*this;
-    }
-    std::unique_ptr<Prefetcher<PreparedBatch>> batches_;
-    std::shared_ptr<StreamPlace> place_;
-    mutable std::optional<Batch> batch_;
-  };
-
- private:
   Loader loader_;
   F f_;
   int ahead_;

@@ -1,11 +1,10 @@
 #include "kiln/data/parquet/decompressed.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
 
+#include "kiln/core/system/shared_library.hpp"
 #include "kiln/data/gzip.hpp"
 #include "kiln/data/parquet/bytes.hpp"
 
@@ -99,34 +98,38 @@ void unpack_old_lz4(Bytes in, std::span<std::byte> out) {
   }
 }
 
-/// A function of a library that is opened here; null if there is none.
-template <class F>
-F* function_of(const char* library, const char* name) {
-  void* const open = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  return open ? reinterpret_cast<F*>(dlsym(open, name)) : nullptr;
-}
-
 // These functions have been stable since the first releases of their libraries.
 
+struct Zstd {
+  std::size_t (*decompress)(void* out, std::size_t room, const void* in, std::size_t size);
+  unsigned (*is_error)(std::size_t code);
+  OptionalLibrary library{"libzstd", {"libzstd.so.1"}, "libzstd1"};
+
+  Zstd() {
+    library.find("ZSTD_decompress", decompress);
+    library.find("ZSTD_isError", is_error);
+  }
+};
+
 void unpack_zstd(std::span<const std::byte> packed, std::span<std::byte> out, std::string_view file) {
-  static auto* const decompress =
-      function_of<std::size_t(void* out, std::size_t room, const void* in, std::size_t size)>("libzstd.so.1",
-                                                                                              "ZSTD_decompress");
-  static auto* const is_error = function_of<unsigned(std::size_t code)>("libzstd.so.1", "ZSTD_isError");
-  require<IoError>(decompress && is_error, file,
-                   ": is compressed by zstd, and this machine has no libzstd (Debian: libzstd1)");
-  const std::size_t size = decompress(out.data(), out.size(), packed.data(), packed.size());
-  if (is_error(size) || size != out.size()) throw_damaged(file, "a page is not zstd of ", out.size(), " bytes");
+  static const Zstd zstd;
+  require<IoError>(zstd.library.problem().empty(), file, ": is compressed by zstd, and ", zstd.library.problem());
+  const std::size_t size = zstd.decompress(out.data(), out.size(), packed.data(), packed.size());
+  if (zstd.is_error(size) || size != out.size()) throw_damaged(file, "a page is not zstd of ", out.size(), " bytes");
 }
 
+struct Brotli {
+  int (*decompress)(std::size_t size, const std::byte* in, std::size_t* room, std::byte* out);
+  OptionalLibrary library{"libbrotli", {"libbrotlidec.so.1"}, "libbrotli1"};
+
+  Brotli() { library.find("BrotliDecoderDecompress", decompress); }
+};
+
 void unpack_brotli(std::span<const std::byte> packed, std::span<std::byte> out, std::string_view file) {
-  static auto* const decompress =
-      function_of<int(std::size_t size, const std::byte* in, std::size_t* room, std::byte* out)>(
-          "libbrotlidec.so.1", "BrotliDecoderDecompress");
-  require<IoError>(decompress, file,
-                   ": is compressed by Brotli, and this machine has no libbrotli (Debian: libbrotli1)");
+  static const Brotli brotli;
+  require<IoError>(brotli.library.problem().empty(), file, ": is compressed by Brotli, and ", brotli.library.problem());
   std::size_t size = out.size();
-  if (decompress(packed.size(), packed.data(), &size, out.data()) != 1 || size != out.size())
+  if (brotli.decompress(packed.size(), packed.data(), &size, out.data()) != 1 || size != out.size())
     throw_damaged(file, "a page is not Brotli of ", out.size(), " bytes");
 }
 

@@ -115,7 +115,7 @@ AnnotatedPicture cropped(const AnnotatedPicture& item, const CropPart& part, std
                          const Move& options) {
   require_item("cropped", item, options);
   const auto taken = [&](const Picture& x) { return crop(x, part.top, part.left, part.height, part.width); };
-  taken(item.picture);  // says where the part does not lie in it
+  static_cast<void>(taken(item.picture));  // says where the part does not lie in it
   const auto scale = [](std::int64_t to, std::int64_t from) {
     return static_cast<double>(to) / static_cast<double>(from);
   };

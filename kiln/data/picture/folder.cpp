@@ -1,5 +1,6 @@
 #include "kiln/data/picture/folder.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "kiln/core/error/memory_error.hpp"
@@ -18,6 +19,17 @@ const std::vector<std::string_view> kPictures = {".png", ".jpg", ".jpeg"};
 PictureFolder::PictureFolder(const fs::path& directory, const DecodeConfig& config) try
     : config_(config), folder_(files_by_class(directory, kPictures, "picture: no PNG or JPEG file")) {
 } catch (...) { rethrow_as_memory_error("a folder of pictures"); }
+
+std::string PictureFolder::left_out() const {
+  constexpr std::size_t kNamed = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, folder_.left_out.size()); ++i)
+    names += (names.empty() ? "" : ", ") + shown(folder_.left_out[i]);
+  if (names.empty()) return "";
+  return text(folder_.left_out.size(), folder_.left_out.size() == 1 ? " file is" : " files are",
+              " no PNG or JPEG by the name, and left out: ", names,
+              folder_.left_out.size() > kNamed ? ", ...\n" : "\n");
+}
 
 LabelledPicture PictureFolder::item(std::int64_t index) const {
   const ClassFolder::File& file = folder_.files[static_cast<std::size_t>(index)];
@@ -59,7 +71,7 @@ DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const Decode
     TaggedPicture item;
     for (std::size_t column = 1; column < record.size(); ++column) {
       bool has = false;
-      if (const std::string problem = csv::read_cell(record[column], has); !problem.empty())
+      if (const std::string problem = csv::read_cell(record[column], has, file->is_missing(record[column])); !problem.empty())
         csv::fail_cell(*file, index, column, record[column], problem);
       if (has) item.labels.push_back(static_cast<std::int64_t>(column) - 1);
     }

@@ -20,6 +20,9 @@ class PictureFolder final : public Dataset<LabelledPicture> {
   std::int64_t size() const override { return std::ssize(folder_.files); }
   const std::vector<std::string>& classes() const { return folder_.classes; }
   const std::string& path(std::int64_t index) const { return folder_.files.at(static_cast<std::size_t>(index)).path; }
+  /// A line that counts the files in folders of classes which are no PNG or JPEG by their names, and names the first of
+  /// them; empty where there is none.
+  std::string left_out() const;
 
  private:
   LabelledPicture item(std::int64_t index) const override;

@@ -23,8 +23,7 @@
 #include <vector>
 
 #include "kiln/data/loader.hpp"
-#include "kiln/data/prefetch.hpp"
-#include "kiln/data/stream/place.hpp"
+#include "kiln/data/stream/prepared_batches.hpp"
 #include "kiln/data/stream/stream.hpp"
 
 namespace kiln {
@@ -174,52 +173,19 @@ class StreamLoader {
   const StreamPlace& place() const { return *place_; }
   void restore(StreamPlace place) { *place_ = std::move(place); }
 
-  class Iterator;
-  Iterator begin() {
+  PreparedBatches<Batch> begin() {
     const std::int64_t first = std::exchange(first_batch_, 0), epoch = epoch_++;
     const std::int64_t count = config_.batches ? std::max<std::int64_t>(*config_.batches - first, 0)
                                                : std::numeric_limits<std::int64_t>::max();
     auto make = count > 0 ? read_(*place_, epoch, first) : MakeBatch();
-    return Iterator(
-        std::make_unique<Prefetcher<PreparedBatch>>(std::move(make), count, config_.workers, config_.prefetch), place_);
+    return {std::make_unique<Prefetcher<Prepared>>(std::move(make), count, config_.workers, config_.prefetch), place_};
   }
   std::default_sentinel_t end() const { return {}; }
 
  private:
-  struct PreparedBatch {
-    std::optional<Batch> batch;  // none after the last one
-    std::shared_ptr<StreamPlace> after{};
-  };
-  using MakeBatch = std::function<PreparedBatch(std::int64_t)>;
+  using Prepared = PreparedBatch<Batch>;
+  using MakeBatch = std::function<Prepared(std::int64_t)>;
 
- public:
-  class Iterator {
-   public:
-    using value_type = Batch;
-    using difference_type = std::ptrdiff_t;
-    Batch& operator*() const { return *batch_; }
-    Batch* operator->() const { return &*batch_; }
-    Iterator& operator++() {
-      std::optional<PreparedBatch> made = batches_->next();
-      batch_ = made ? std::move(made->batch) : std::nullopt;
-      if (made && made->after) *place_ = std::move(*made->after);
-      return *this;
-    }
-    void operator++(int) { ++*this; }
-    bool operator==(std::default_sentinel_t) const { return !batch_; }
-
-   private:
-    friend StreamLoader;
-    Iterator(std::unique_ptr<Prefetcher<PreparedBatch>> batches, std::shared_ptr<StreamPlace> place)
-        : batches_(std::move(batches)), place_(std::move(place)) {
-      ++*this;
-    }
-    std::unique_ptr<Prefetcher<PreparedBatch>> batches_;
-    std::shared_ptr<StreamPlace> place_;
-    mutable std::optional<Batch> batch_;
-  };
-
- private:
   /// What workers share: each in turn pulls a batch, and then computes it in parallel to the others.
   template <class T>
   struct Source {
@@ -232,8 +198,8 @@ class StreamLoader {
   };
 
   template <class T, class B>
-  static PreparedBatch make(Source<T>& source, const B& batcher, std::int64_t i) {
-    PreparedBatch made;
+  static Prepared make(Source<T>& source, const B& batcher, std::int64_t i) {
+    Prepared made;
     std::optional<PulledBatch<T>> pulled;
     {
       std::unique_lock lock(source.mutex);

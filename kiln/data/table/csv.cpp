@@ -52,6 +52,21 @@ Scanned scan_record(std::string_view text, std::size_t at, char delimiter, std::
 
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
+std::string_view first_line(std::string_view text) {
+  text.remove_prefix(behind_byte_order_mark(text));
+  return text.substr(0, text.find('\n'));
+}
+
+/// What a file of one column whose first line is `line` may need: another delimiter.
+std::string other_delimiter(std::string_view line, char delimiter) {
+  for (const char other : {';', '\t', '|', ','})
+    if (other != delimiter && line.find(other) != line.npos)
+      return text("; its first line has '", other == '\t' ? "\\t" : std::string(1, other),
+                  "' in it: CsvFormat{.delimiter = '", other == '\t' ? "\\t" : std::string(1, other),
+                  "'} separates by it");
+  return "";
+}
+
 }  // namespace
 
 CsvFile::CsvFile(FileBytes file, const CsvFormat& format) try : format_(format), records_({}, {}) {
@@ -69,8 +84,8 @@ CsvFile::CsvFile(FileBytes file, const CsvFormat& format) try : format_(format),
     if (!scanned.problem.empty()) fail<DataError>(place_in(file.name, text, at), ": ", scanned.problem);
     if (width_ == 0) width_ = scanned.fields;
     if (scanned.fields != width_)
-      fail<DataError>(place_in(file.name, text, at), ": has ", scanned.fields, " fields, the first record has ",
-                      width_);
+      fail<DataError>(place_in(file.name, text, at), ": has ", scanned.fields, " fields, the first record has ", width_,
+                      width_ == 1 ? other_delimiter(first_line(text), format.delimiter) : "");
     if (named) begins.push_back(at);
     named = true;
     at = scanned.end;
@@ -100,7 +115,16 @@ std::size_t CsvFile::column(std::string_view name) const {
   if (place != columns_.end()) return static_cast<std::size_t>(place - columns_.begin());
   const std::vector<std::string_view> names(columns_.begin(), columns_.end());
   const std::string guess = did_you_mean(name, names);
-  fail<DataError>(records_.name(), ": has no column '", shown(name), "'", guess.empty() ? listed(columns_) : guess);
+  const std::string delimiter = columns_.size() == 1 ? other_delimiter(columns_[0], format_.delimiter) : "";
+  fail<DataError>(records_.name(), ": has no column '", shown(name), "'",
+                  !delimiter.empty() ? delimiter
+                  : guess.empty()    ? listed(columns_)
+                                     : guess);
+}
+
+bool CsvFile::is_missing(std::string_view cell) const {
+  const std::string_view content = csv::trimmed(cell);
+  return content.empty() || std::ranges::find(format_.missing, content) != format_.missing.end();
 }
 
 std::vector<std::string> CsvFile::item(std::int64_t index) const {
@@ -119,6 +143,26 @@ bool read_flag(std::string_view text, bool& value) {
   return value || text == "false" || text == "False" || text == "0";
 }
 
+std::string why_no_number(std::string_view text, bool whole) {
+  const std::string sentence = whole ? "is no whole number" : "is no number";
+  constexpr std::string_view kNone[] = {"NA",   "N/A",  "#N/A", "na", "n/a", "NaN", "nan",
+                                        "NULL", "null", "None", "?",  "-",   "."};
+  if (std::ranges::find(kNone, text) != std::end(kNone))
+    return kiln::text(sentence, "; CsvFormat{.missing = {\"", text,
+                      "\"}} and a field of type std::optional take it as missing");
+  if (text.find_first_not_of("0123456789+-,.eE") != text.npos) return sentence;
+  if (text.find(',') != text.npos) return sentence + ": it has a comma in it; numbers are written as 1234.5";
+  return whole && text.find_first_of(".eE") != text.npos ? sentence + "; a field of type double takes it" : sentence;
+}
+
+std::string why_none_of(std::string_view type, std::string_view text, std::span<const std::string_view> names) {
+  constexpr std::size_t kMost = 12;
+  std::string sentence =
+      kiln::text("is no ", type, did_you_mean(text, names), names.empty() ? "" : ", which is one of ");
+  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) sentence += kiln::text(i ? ", " : "", names[i]);
+  return names.size() > kMost ? sentence + ", ..." : sentence;
+}
+
 void fail_cell(const CsvFile& file, std::int64_t row, std::size_t column, std::string_view text,
                std::string_view problem) {
   const std::string where =
@@ -130,7 +174,8 @@ std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::st
   std::vector<std::size_t> columns;
   require<DataError>(!file.columns().empty() || file.size() == 0 || file.width() == fields.size(), file.name(),
                      ": has ", file.width(), " columns without names, not the ", fields.size(),
-                     " that are read from it");
+                     " that are read from it",
+                     file.width() == 1 && file.size() > 0 ? other_delimiter(file.get(0)[0], 0) : "");
   for (const auto field : fields) columns.push_back(file.columns().empty() ? columns.size() : file.column(field));
   return columns;
 } catch (...) { rethrow_as_memory_error(file.name()); }

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -23,6 +24,8 @@ namespace kiln {
 struct CsvFormat {
   char delimiter = ',';
   bool header = true;  // does the first record name the columns?
+  /// Texts that a std::optional reads as none, as it does an empty cell: {"NA", "?"}.
+  std::vector<std::string> missing = {};
 };
 
 /// The records of a file, as lists of their fields. Empty lines are ignored.
@@ -44,6 +47,8 @@ class CsvFile final : public Dataset<std::vector<std::string>> {
   /// The name of a row in error messages: "housing.csv:17".
   std::string place(std::int64_t index) const { return records_.place(index); }
   const std::string& name() const { return records_.name(); }
+  /// Does the cell hold no value, being empty or one of CsvFormat::missing?
+  bool is_missing(std::string_view cell) const;
 
  private:
   std::vector<std::string> item(std::int64_t index) const override;
@@ -59,22 +64,29 @@ namespace csv {
 /// Removes spaces at both ends.
 std::string_view trimmed(std::string_view text);
 bool read_flag(std::string_view text, bool& value);
+constexpr std::string_view kMissing = "is missing; a field of type std::optional takes missing cells";
+/// Why a text is no number, and what takes it.
+std::string why_no_number(std::string_view text, bool whole);
+std::string why_none_of(std::string_view type, std::string_view text, std::span<const std::string_view> names);
 
 /// Why the text cannot be read as a T; empty if it can.
 template <class T>
-std::string read_cell(std::string_view text, T& value) {
+std::string read_cell(std::string_view text, T& value, bool missing) {
   if constexpr (reflect::OptionalLike<T>) {
     value.reset();
-    return trimmed(text).empty() ? "" : read_cell(text, value.emplace());
+    return missing ? "" : read_cell(text, value.emplace(), false);
   } else if constexpr (std::same_as<T, std::string>) {
     value = text;
     return "";
   } else if constexpr (std::same_as<T, bool>) {
-    return read_flag(trimmed(text), value) ? "" : "is neither true nor false";
+    return read_flag(trimmed(text), value) ? "" : missing ? std::string(kMissing) : "is neither true nor false";
   } else if constexpr (reflect::ScopedEnum<T>) {
-    for (const auto& [enumerator, name] : reflect::enumerators<T>())
+    std::vector<std::string_view> names;
+    for (const auto& [enumerator, name] : reflect::enumerators<T>()) {
       if (name == trimmed(text)) return value = enumerator, "";
-    return kiln::text("is no ", reflect::type_name<T>());
+      names.push_back(name);
+    }
+    return missing ? std::string(kMissing) : why_none_of(reflect::type_name<T>(), trimmed(text), names);
   } else {
     static_assert(std::integral<T> || std::floating_point<T>, "a column is not read as this type");
     std::string_view digits = trimmed(text);
@@ -82,8 +94,7 @@ std::string read_cell(std::string_view text, T& value) {
     const auto [end, problem] = parse_number(digits.data(), digits.data() + digits.size(), value);
     if (problem == std::errc::result_out_of_range) return "is too large or too small a number";
     if (problem == std::errc() && end == digits.data() + digits.size()) return "";
-    const std::string sentence = std::integral<T> ? "is no whole number" : "is no number";
-    return digits.empty() ? sentence + "; a field of type std::optional takes empty cells" : sentence;
+    return missing ? std::string(kMissing) : why_no_number(digits, std::integral<T>);
   }
 }
 
@@ -94,7 +105,7 @@ std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::st
 
 }  // namespace csv
 
-/// Each record as a Row, whose fields are texts, numbers, bool, enums and optionals of these (an empty cell is none).
+/// Each record as a Row, whose fields are texts, numbers, bool, enums and optionals of these (a missing cell is none).
 template <class Row>
 class CsvRows final : public Dataset<Row> {
  public:
@@ -110,7 +121,8 @@ class CsvRows final : public Dataset<Row> {
     std::size_t field = 0;
     reflect::for_each_field(row, [&](std::string_view, auto& value) {
       const std::size_t column = columns_[field++];
-      if (const std::string problem = csv::read_cell(record[column], value); !problem.empty())
+      if (const std::string problem = csv::read_cell(record[column], value, file_.is_missing(record[column]));
+          !problem.empty())
         csv::fail_cell(file_, index, column, record[column], problem);
     });
     return row;

@@ -1,46 +1,36 @@
 #include "kiln/data/table/sqlite_library.hpp"
 
-#include <type_traits>
-
-#include <dlfcn.h>
-
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/system/shared_library.hpp"
 
 namespace kiln::sqlite {
 
 Library::Library() {
-  void* const handle = dlopen("libsqlite3.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    problem = "this machine has no libsqlite3 (Debian: libsqlite3-0)";
-    return;
-  }
-  const auto find = [&](const char* name, auto& function) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (!function) problem = text("this machine's libsqlite3 has no ", name);
-  };
-  find("sqlite3_open_v2", open);
-  find("sqlite3_close", close);
-  find("sqlite3_exec", exec);
-  find("sqlite3_file_control", file_control);
-  find("sqlite3_limit", limit);
-  find("sqlite3_errmsg", message);
-  find("sqlite3_prepare_v2", prepare);
-  find("sqlite3_finalize", finalize);
-  find("sqlite3_bind_int64", bind_int64);
-  find("sqlite3_bind_double", bind_double);
-  find("sqlite3_bind_text", bind_text);
-  find("sqlite3_bind_blob64", bind_blob);
-  find("sqlite3_bind_null", bind_null);
-  find("sqlite3_step", step);
-  find("sqlite3_reset", reset);
-  find("sqlite3_column_count", column_count);
-  find("sqlite3_column_name", column_name);
-  find("sqlite3_column_type", column_type);
-  find("sqlite3_column_int64", column_int64);
-  find("sqlite3_column_double", column_double);
-  find("sqlite3_column_blob", column_blob);
-  find("sqlite3_column_bytes", column_bytes);
+  OptionalLibrary opened("libsqlite3", {"libsqlite3.so.0"}, "libsqlite3-0");
+  opened.find("sqlite3_open_v2", open);
+  opened.find("sqlite3_close", close);
+  opened.find("sqlite3_exec", exec);
+  opened.find("sqlite3_file_control", file_control);
+  opened.find("sqlite3_limit", limit);
+  opened.find("sqlite3_errmsg", message);
+  opened.find("sqlite3_prepare_v2", prepare);
+  opened.find("sqlite3_finalize", finalize);
+  opened.find("sqlite3_bind_int64", bind_int64);
+  opened.find("sqlite3_bind_double", bind_double);
+  opened.find("sqlite3_bind_text", bind_text);
+  opened.find("sqlite3_bind_blob64", bind_blob);
+  opened.find("sqlite3_bind_null", bind_null);
+  opened.find("sqlite3_step", step);
+  opened.find("sqlite3_reset", reset);
+  opened.find("sqlite3_column_count", column_count);
+  opened.find("sqlite3_column_name", column_name);
+  opened.find("sqlite3_column_type", column_type);
+  opened.find("sqlite3_column_int64", column_int64);
+  opened.find("sqlite3_column_double", column_double);
+  opened.find("sqlite3_column_blob", column_blob);
+  opened.find("sqlite3_column_bytes", column_bytes);
+  problem = opened.problem();
 }
 
 const Library& library() {

@@ -125,8 +125,9 @@ void Socket::wait_until_open(double seconds) {
   require<IoError>(in_time, "net: ", url_, " has not answered within ", seconds, " seconds");
   // A browser tells a page nothing about servers that it may not ask.
   fail<IoError>("net: ", url_, " gives no WebSocket", why.empty() ? "" : text(" (", shown(why), ")"),
-                ": nobody listens there, what listens is no such server, or it takes no pages of ", origin_of_page(),
-                ", which it has to be told to do");
+                ": nobody listens there, what listens is no such server, ",
+                url_.starts_with("wss:") ? "its certificate is none that this browser trusts, " : "",
+                "or it takes no pages of ", origin_of_page(), ", which it has to be told to do");
 }
 
 void Socket::send(Message message) {

@@ -16,27 +16,30 @@ inline Reduction to_one_number(std::string_view loss, Reduction reduction) {
 
 /// Defines both members of a loss by a function of kiln/tensor/loss.hpp: they take the function's operands; its options
 /// are given here.
-#define KILN_LOSS(Name, function, ...)                                                                             \
-  template <class... Operands>                                                                                     \
-  auto forward_each(const Operands&... operands) const                                                             \
-      -> decltype(kiln::function<Reduction::None>(operands... __VA_OPT__(, ) __VA_ARGS__)) {                       \
-    return kiln::function<Reduction::None>(operands... __VA_OPT__(, ) __VA_ARGS__);                                \
-  }                                                                                                                \
-  template <class... Operands>                                                                                     \
-  Tensor<0> forward(const Operands&... operands) const {                                                           \
-    constexpr bool kTakes = requires { kiln::function<Reduction::Mean>(operands... __VA_OPT__(, ) __VA_ARGS__); }; \
-    static_assert(kTakes,                                                                                          \
-                  #Name ": forward() takes no tensors of these ranks and kinds; classes are Int, numbers Float");  \
-    if constexpr (kTakes) {                                                                                        \
-      switch (to_one_number(#Name, reduction)) {                                                                   \
-        case Reduction::Sum: return kiln::function<Reduction::Sum>(operands... __VA_OPT__(, ) __VA_ARGS__);        \
-        case Reduction::BatchMean:                                                                                 \
-            return kiln::function<Reduction::BatchMean>(operands... __VA_OPT__(, ) __VA_ARGS__);                   \
-        default: return kiln::function<Reduction::Mean>(operands... __VA_OPT__(, ) __VA_ARGS__);                   \
-      }                                                                                                            \
-    } else {                                                                                                       \
-      return {};                                                                                                   \
-    }                                                                                                              \
+#define KILN_LOSS(Name, function, ...)                                                                            \
+  template <class... Operands>                                                                                    \
+  auto forward_each(const Operands&... operands) const                                                            \
+      -> decltype(kiln::function<Reduction::None>(operands... __VA_OPT__(, ) __VA_ARGS__)) {                      \
+    return kiln::function<Reduction::None>(operands... __VA_OPT__(, ) __VA_ARGS__);                               \
+  }                                                                                                               \
+  template <class... Operands>                                                                                    \
+  Tensor<0> forward(const Operands&... operands) const {                                                          \
+    constexpr bool kTakes = requires {                                                                            \
+      requires !std::is_same_v<decltype(kiln::function<Reduction::Mean>(operands... __VA_OPT__(, ) __VA_ARGS__)), \
+                               RefusedLoss>;                                                                      \
+    };                                                                                                            \
+    static_assert(kTakes,                                                                                         \
+                  #Name ": forward() takes no tensors of these ranks and kinds; classes are Int, numbers Float"); \
+    if constexpr (kTakes) {                                                                                       \
+      switch (to_one_number(#Name, reduction)) {                                                                  \
+        case Reduction::Sum: return kiln::function<Reduction::Sum>(operands... __VA_OPT__(, ) __VA_ARGS__);       \
+        case Reduction::BatchMean:                                                                                \
+            return kiln::function<Reduction::BatchMean>(operands... __VA_OPT__(, ) __VA_ARGS__);                  \
+        default: return kiln::function<Reduction::Mean>(operands... __VA_OPT__(, ) __VA_ARGS__);                  \
+      }                                                                                                           \
+    } else {                                                                                                      \
+      return {};                                                                                                  \
+    }                                                                                                             \
   }
 
 }  // namespace kiln::nn

@@ -14,11 +14,15 @@ void set_frozen(std::string_view function, const ModuleRef& model, const Selecto
 
 /// The model with these parameters frozen: saved, moved and counted, but not trained. Its other parameters are
 /// unchanged. Batch norm's running statistics are no parameters: valid() keeps them unchanged. Throws ArgumentError if
-/// nothing is selected.
+/// nothing is selected, or one of the selector's paths() is none of the model.
 template <Module M>
 [[nodiscard("freeze() changes no model: it returns one")]] M freeze(M model,
                                                                     const Selector& selector = Selector::all()) {
   nn::set_frozen("freeze", model, selector, true);
+  return model;
+}
+template <class = void>
+nn::NoModule freeze(const nn::NoModule& model, const Selector& = Selector::all()) {
   return model;
 }
 

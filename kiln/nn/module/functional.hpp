@@ -38,7 +38,7 @@ ParamValues values_of(const nn::ModuleView& model);
 /// differentiated by backward(), not by value_and_grad(), as the parameters are not the model's own. Throws
 /// ArgumentError for a path that the model does not have, ShapeError or DTypeError if a tensor does not match.
 template <Module M>
-M with_values(M model, const ParamValues& values) {
+[[nodiscard("with_values() changes no model: it returns one")]] M with_values(M model, const ParamValues& values) {
   nn::put_values(model, values);
   return model;
 }

@@ -19,6 +19,10 @@ concept Printable = requires(std::string& out, const T& value) { append(out, val
 
 namespace nn {
 
+/// An option that summary() shows: a number or a text, or an enum, by its name.
+template <class T>
+concept ShownOption = Printable<T> || std::is_enum_v<T>;
+
 /// Access to the tensor in a parameter, a buffer or a constant; the last six functions are for parameters only.
 struct TensorAccess {
   const Value& (*value)(const void* leaf);
@@ -114,6 +118,10 @@ inline constexpr PartType kPartType = [] {
     type.tensor = tensor_access<T>;
   } else if constexpr (Printable<T>) {
     type.print = [](std::string& out, const void* option) { out += text(*static_cast<const T*>(option)); };
+  } else if constexpr (ShownOption<T>) {
+    type.print = [](std::string& out, const void* option) {
+      reflect::append_text(out, *static_cast<const T*>(option));
+    };
   }
   return type;
 }();
@@ -127,7 +135,7 @@ void each_part(void* module, PartType::Visit visit) {
       visit(name, &part, kPartType<Part>);
     } else {
       static_assert(Checked<Part>::kFits);
-      if constexpr (Printable<Part>) visit(name, const_cast<Part*>(&part), kPartType<Part>);
+      if constexpr (ShownOption<Part>) visit(name, const_cast<Part*>(&part), kPartType<Part>);
     }
   });
 }

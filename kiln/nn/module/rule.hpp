@@ -11,6 +11,8 @@ struct Selector::Rule {
   struct Glob {
     std::string pattern;
     Regex regex;
+    /// Does it name one parameter or module?
+    bool is_path() const { return pattern.find_first_of("*?[]{}\\") == pattern.npos; }
   };
   struct Pattern {
     Regex regex;

@@ -71,6 +71,26 @@ struct Write {
   void operator()(const Rule::Not& negation) const { append(out, text('!', negation.part)); }
 };
 
+/// Collects the paths without wildcards.
+struct CollectPaths {
+  std::vector<std::string_view>& paths;
+
+  void add(const Selector& part) const {
+    for (const std::string_view path : part.paths()) paths.push_back(path);
+  }
+  void operator()(const Rule::Glob& glob) const {
+    if (glob.is_path()) paths.push_back(glob.pattern);
+  }
+  void operator()(const Rule::AllOf& all) const {
+    std::ranges::for_each(all.parts, [&](auto& part) { add(part); });
+  }
+  void operator()(const Rule::AnyOf& any) const {
+    std::ranges::for_each(any.parts, [&](auto& part) { add(part); });
+  }
+  void operator()(const Rule::Not& negation) const { add(negation.part); }
+  void operator()(const auto&) const {}
+};
+
 }  // namespace
 
 Selector::Selector(Rule rule) : rule_(std::make_shared<const Rule>(std::move(rule))) {}
@@ -101,6 +121,12 @@ bool Selector::matches(const Candidate& candidate) const { return std::visit(Mat
 bool Selector::matches(std::string_view path) const {
   const nn::PartPath place{std::string(path), {}};
   return matches(Candidate{{&place, 1}, Value()});
+}
+
+std::vector<std::string_view> Selector::paths() const {
+  std::vector<std::string_view> paths;
+  std::visit(CollectPaths{paths}, rule_->is);
+  return paths;
 }
 
 void append(std::string& out, const Selector& selector) { std::visit(Write{out}, selector.rule_->is); }
@@ -136,11 +162,6 @@ namespace {
                       did_you_mean(name, std::vector(nameable.begin(), nameable.end())));
 }
 
-/// Is it all but a path, as !Selector("head")?
-bool is_but_a_path(const std::string& description) {
-  return description.starts_with("!'") && description.find_first_of("*?[{|&") == description.npos;
-}
-
 }  // namespace
 
 void throw_selects_none(std::string_view function, const Selector& selector, std::string_view of_what,
@@ -156,10 +177,11 @@ Paths selected(std::string_view function, const std::vector<ParamWithPaths>& par
     for (const PartPath& place : param.places) names.push_back(place.path);
     if (selector.matches(Candidate{param.places, param.value, param.is_frozen})) paths.insert(param.places[0].path);
   }
+  // A path that is not there is a wrong name, also where the other parts of the selector select something.
+  for (const std::string_view path : selector.paths())
+    if (const Selector named(path); std::ranges::none_of(names, [&](auto name) { return named.matches(name); }))
+      throw_selects_none(function, named, "the model's parameters", names);
   if (paths.empty()) throw_selects_none(function, selector, "the model's parameters", names);
-  // All but a path that is not there: its name is wrong.
-  else if (const std::string all_but = text(selector); paths.size() == params.size() && is_but_a_path(all_but))
-    fail_selects_none(function, all_but.substr(1), "the model's parameters", names);
   return paths;
 }
 

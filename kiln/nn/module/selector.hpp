@@ -62,6 +62,9 @@ class [[nodiscard("a selector does nothing: it says which parameters are meant")
   /// Matches by name alone, for tensors of a file: rules of types and ranks match none.
   bool matches(std::string_view path) const;
 
+  /// The paths without wildcards in it, !Selector("head") included: each is meant to be there.
+  std::vector<std::string_view> paths() const;
+
   /// Throws ConfigError for a selector that is, or contains, a function.
   Json to_json() const;
   /// Throws ConfigError, with the place of the value.
@@ -89,13 +92,13 @@ std::vector<ParamWithPaths> params_with_paths(const ModuleView& model);
 /// Paths as visit_params() gives them.
 using Paths = std::set<std::string, std::less<>>;
 
-/// Throws ArgumentError if `selector` selects none, unless it is Selector::none().
+/// Throws ArgumentError if `selector` selects none, unless it is Selector::none(), or if one of its paths() does.
 Paths selected(std::string_view function, const std::vector<ParamWithPaths>& params, const Selector& selector);
 
 }  // namespace nn
 
-/// The paths of the selected parameters, as visit_params() gives them. Throws ArgumentError if there are none: a name
-/// may be wrong.
+/// The paths of the selected parameters, as visit_params() gives them. Throws ArgumentError if there are none, or none
+/// of one of the selector's paths(): a name may be wrong.
 nn::Paths selected_params(const nn::ModuleView& model, const Selector& selector);
 
 }  // namespace kiln

@@ -38,7 +38,8 @@ struct LabelEncoderConfig {
   LabelEncoder init(const Device& device) const;
   /// Gives numbers to the distinct words, in the order of their bytes. Throws DataError unless there are as many as
   /// classes, or for a word that is empty, too long or contains a zero byte.
-  LabelEncoder fit(std::span<const std::string> words, const Device& device) const;
+  [[nodiscard("fit() keeps nothing: it returns an encoder")]] LabelEncoder fit(std::span<const std::string> words,
+                                                                               const Device& device) const;
 };
 
 }  // namespace kiln::nn

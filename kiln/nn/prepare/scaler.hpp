@@ -46,7 +46,7 @@ struct ScalerConfig {
   /// Measures the columns of x [rows, columns], in double precision, and leaves NaN out; the scaler is on the device of
   /// x, in its float type. A column of one value is divided by 1. Throws DataError for a column without
   /// a value or with an infinite one.
-  Scaler fit(const Tensor<2>& x) const;
+  [[nodiscard("fit() keeps nothing: it returns a scaler")]] Scaler fit(const Tensor<2>& x) const;
 };
 
 }  // namespace kiln::nn

@@ -9,9 +9,9 @@ struct AdaDeltaConfig {
   static constexpr std::string_view kName = "AdaDelta";
   double rho = 0.9, epsilon = 1e-6, weight_decay = 0;
 
-  template <Module M>
+  template <class M>
   Optimizer<AdaDeltaConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -16,9 +16,9 @@ struct AdafactorConfig {
   double decay = -0.8, least_scale = 1e-3, threshold = 1, weight_decay = 0;
   std::optional<double> epsilon{};  // default: that of the element type
 
-  template <Module M>
+  template <class M>
   Optimizer<AdafactorConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

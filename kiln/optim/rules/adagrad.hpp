@@ -11,9 +11,9 @@ struct AdaGradConfig {
   static constexpr std::string_view kName = "AdaGrad";
   double rate_decay = 0, weight_decay = 0, initial = 0, epsilon = 1e-10;
 
-  template <Module M>
+  template <class M>
   Optimizer<AdaGradConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -12,9 +12,9 @@ struct AdamConfig {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
   bool amsgrad = false;
 
-  template <Module M>
+  template <class M>
   Optimizer<AdamConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;
@@ -36,9 +36,9 @@ struct AdamWConfig {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0.01;
   bool amsgrad = false, cautious = false, cautious_decay = false;
 
-  template <Module M>
+  template <class M>
   Optimizer<AdamWConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -12,9 +12,9 @@ struct AdanConfig {
   double beta1 = 0.98, beta2 = 0.92, beta3 = 0.99, epsilon = 1e-8, weight_decay = 0;
   bool proximal = true;
 
-  template <Module M>
+  template <class M>
   Optimizer<AdanConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

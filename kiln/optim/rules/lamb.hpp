@@ -10,9 +10,9 @@ struct LambConfig {
   static constexpr std::string_view kName = "Lamb";
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-6, weight_decay = 0.01;
 
-  template <Module M>
+  template <class M>
   Optimizer<LambConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -10,9 +10,9 @@ struct LionConfig {
   static constexpr std::string_view kName = "Lion";
   double beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
 
-  template <Module M>
+  template <class M>
   Optimizer<LionConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -23,9 +23,9 @@ struct MuonConfig {
   std::array<double, 3> coefficients{3.4445, -4.775, 2.0315};
   Scale scale = Scale::Original;
 
-  template <Module M>
+  template <class M>
   Optimizer<MuonConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -13,9 +13,9 @@ struct NAdamConfig {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, momentum_decay = 4e-3;
   bool decoupled = false;
 
-  template <Module M>
+  template <class M>
   Optimizer<NAdamConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -12,9 +12,9 @@ struct RmsPropConfig {
   double alpha = 0.99, epsilon = 1e-8, weight_decay = 0, momentum = 0;
   bool centered = false;
 
-  template <Module M>
+  template <class M>
   Optimizer<RmsPropConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

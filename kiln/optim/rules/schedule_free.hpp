@@ -15,9 +15,9 @@ struct ScheduleFreeAdamWConfig {
   std::int64_t warmup = 0;
   double step_power = 0, rate_power = 2;
 
-  template <Module M>
+  template <class M>
   Optimizer<ScheduleFreeAdamWConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -11,9 +11,9 @@ struct SgdConfig {
   double momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false;
 
-  template <Module M>
+  template <class M>
   Optimizer<SgdConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

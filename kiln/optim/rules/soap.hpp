@@ -15,9 +15,9 @@ struct SoapConfig {
   double beta1 = 0.95, beta2 = 0.95, basis_beta = 0.95, epsilon = 1e-8, weight_decay = 0.01;
   std::int64_t every = 10, longest = 10000;
 
-  template <Module M>
+  template <class M>
   Optimizer<SoapConfig> init(const M& model, OptimizerOptions options = {}) const {
-    return {*this, model, std::move(options)};
+    return {*this, nn::module_of(model), std::move(options)};
   }
 
   std::span<const std::string_view> slot_names() const;

@@ -55,9 +55,11 @@ Device device_of(const nn::ModuleView& model);
 
 /// Moves each parameter and buffer of `target` towards that of `online` by this fraction of the difference: 1 makes a
 /// copy. Records no gradients.
-ParamValues moved_towards(const nn::ModuleView& target, const nn::ModuleView& online, double share);
+[[nodiscard("moved_towards() changes no model")]] ParamValues moved_towards(const nn::ModuleView& target,
+                                                                            const nn::ModuleView& online, double share);
 template <Module M>
-M moved_towards(M target, const M& online, double share) {
+[[nodiscard("moved_towards() changes no model: it returns one")]] M moved_towards(M target, const M& online,
+                                                                                  double share) {
   const ParamValues values = moved_towards(nn::ModuleView(target), nn::ModuleView(online), share);
   return with_values(std::move(target), values);
 }

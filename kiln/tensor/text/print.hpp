@@ -57,6 +57,12 @@ struct TextFormatter {
   auto format(const T& x, fmt::format_context& context) const { return write(text(x), context); }
 };
 
+template <class T> inline constexpr bool kIsOnlyTensor = false;
+template <int D, class K> inline constexpr bool kIsOnlyTensor<Tensor<D, K>> = true;
+/// A class that is derived from a tensor, such as nn::Param; it is printed as the tensor that it is.
+template <class T>
+concept DerivedTensor = !kIsOnlyTensor<T> && requires(const T& x) { []<int D, class K>(const Tensor<D, K>&) {}(x); };
+
 }  // namespace kiln
 
 template <>
@@ -69,6 +75,11 @@ struct fmt::formatter<kiln::Tensor<D, K>> : kiln::TensorFormatter {
   auto format(const kiln::Tensor<D, K>& x, fmt::format_context& context) const {
     return kiln::write(text_of(x.value()), context);
   }
+};
+
+template <kiln::DerivedTensor T>
+struct fmt::formatter<T> : kiln::TensorFormatter {
+  auto format(const T& x, fmt::format_context& context) const { return kiln::write(text_of(x.value()), context); }
 };
 
 template <class T, int N>

@@ -78,7 +78,7 @@ void merge(M& metric, const M& other) {
 
 /// A metric with the same options and empty states.
 template <Metric M>
-M fresh(M metric) {
+[[nodiscard("fresh() changes no metric: it returns one")]] M fresh(M metric) {
   for_each_state(metric, metric, []<class S>(S& state, const S&) { state = S{}; });
   return metric;
 }

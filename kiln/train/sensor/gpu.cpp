@@ -1,10 +1,10 @@
 #include "kiln/train/sensor/gpu.hpp"
 
-#include <dlfcn.h>
-
 #include <charconv>
 #include <string>
 #include <string_view>
+
+#include "kiln/core/system/shared_library.hpp"
 
 namespace kiln::sensor {
 namespace {
@@ -27,21 +27,16 @@ struct Nvidia {
   bool ready = false;
 
   Nvidia() {
-    void* const management = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    void* const driver = management ? ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : nullptr;
-    if (!driver) return;
-    ready = find(management, "nvmlInit_v2", init) &&
-            find(management, "nvmlDeviceGetHandleByPciBusId_v2", handle_by_bus) &&
-            find(management, "nvmlDeviceGetUtilizationRates", utilization) &&
-            find(management, "nvmlDeviceGetTemperature", temperature) && find(driver, "cuDeviceGet", device_get) &&
-            find(driver, "cuDeviceGetPCIBusId", bus_of) && init() == 0;
-  }
-
- private:
-  template <class F>
-  static bool find(void* library, const char* name, F*& function) {
-    function = reinterpret_cast<F*>(::dlsym(library, name));
-    return function != nullptr;
+    OptionalLibrary management("libnvidia-ml", {"libnvidia-ml.so.1"}, "libnvidia-ml1");
+    if (!management.problem().empty()) return;
+    management.find("nvmlInit_v2", init);
+    management.find("nvmlDeviceGetHandleByPciBusId_v2", handle_by_bus);
+    management.find("nvmlDeviceGetUtilizationRates", utilization);
+    management.find("nvmlDeviceGetTemperature", temperature);
+    OptionalLibrary driver("libcuda", {"libcuda.so.1"}, "libcuda1");
+    driver.find("cuDeviceGet", device_get);
+    driver.find("cuDeviceGetPCIBusId", bus_of);
+    ready = management.problem().empty() && driver.problem().empty() && init() == 0;
   }
 };
 

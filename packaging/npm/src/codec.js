@@ -6,6 +6,8 @@
 // All but blocks can be sent to another thread as they are.
 import {KilnError} from './errors.js';
 
+const encoder = new TextEncoder(), decoder = new TextDecoder();
+
 const NULL = 0, FALSE = 1, TRUE = 2, NUMBER = 3, TEXT = 4, TENSOR = 5, DATA = 6, OBJECT = 7, CALLBACK = 8, LIST = 9, RECORD = 10;
 
 const arrays = {
@@ -60,7 +62,7 @@ class Writer {
     this.at += 8;
   }
   text(value) {
-    const letters = new TextEncoder().encode(value);
+    const letters = encoder.encode(value);
     this.number(letters.length);
     this.room(letters.length);
     new Uint8Array(this.view.buffer).set(letters, this.at);
@@ -149,7 +151,7 @@ class Reader {
   text() {
     const length = this.number();
     this.at += length;
-    return new TextDecoder().decode(new Uint8Array(this.view.buffer, this.view.byteOffset + this.at - length, length));
+    return decoder.decode(new Uint8Array(this.view.buffer, this.view.byteOffset + this.at - length, length));
   }
   list() {
     const items = new Array(this.number());

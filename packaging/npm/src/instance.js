@@ -28,6 +28,14 @@ class Memory {
   }
 }
 
+const encoder = new TextEncoder(), known = new Map();
+/** A function's name as C++ reads it. There are few names, which are asked for often. */
+function lettersOf(name) {
+  let letters = known.get(name);
+  if (!letters) known.set(name, letters = encoder.encode(name + '\0'));
+  return letters;
+}
+
 export class Instance {
   #module;
   #memory;
@@ -139,7 +147,7 @@ export class Instance {
   async #call(name, args, onCallback) {
     this.#check();
     const memory = this.#memory;
-    const letters = new TextEncoder().encode(name + '\0');
+    const letters = lettersOf(name);
     const [place, length] = write(args, memory, bytes => {
       const place = memory.allocate(8 + letters.length + bytes.length);
       memory.bytes().set(letters, place + 8);

@@ -1,6 +1,7 @@
 // libcublasLt.so.13 as loops over the fake driver's memory, by what its reference says: matrices whose columns lie in line,
 // and algorithms that take no address which is less aligned than was said when they were asked for.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -40,7 +41,8 @@ struct Heuristic {
 
 // Of those that are found the second is refused, and the third takes a third of the others' time.
 constexpr int kAlgorithms = 4, kRefused = 1, kQuickest = 2;
-int last_algorithm = -1, products = 0, rounded_products = 0;
+// Calls by several threads count together.
+std::atomic<int> last_algorithm = -1, products = 0, rounded_products = 0;
 constexpr int kSingle = 68, kDouble = 70, kTf32 = 77;  // how it computes
 
 /// What is left of a number where tensor cores read it: 11 bits.

@@ -1,6 +1,8 @@
 // The page of a server's device, driven in Chromium: it connects, reads and trains there, and says what went wrong.
-import {spawn} from 'node:child_process';
+import {execFileSync, spawn} from 'node:child_process';
 import {once} from 'node:events';
+import {connect, createServer} from 'node:net';
+import {join} from 'node:path';
 import {pause} from './chromium.mjs';
 import {check, options, run} from './support.mjs';
 
@@ -8,9 +10,12 @@ const TOKEN = 'a-token';
 
 /** A server that lends this machine's processor. */
 class Host {
-  static async start(...more) {
+  static start(...more) { return Host.startOpen('--token', TOKEN, ...more); }
+  /** One that asks for no token, unless it is told to. */
+  static async startOpen(...more) {
     const host = new Host();
-    host.process = spawn(options.kiln, ['host', '--device', 'cpu', '--port', '0', '--token', TOKEN, ...more], {stdio: ['ignore', 'pipe', 'inherit']});
+    const port = more.includes('--port') ? [] : ['--port', '0'];
+    host.process = spawn(options.kiln, ['host', '--device', 'cpu', ...port, ...more], {stdio: ['ignore', 'pipe', 'inherit']});
     host.port = await new Promise((resolve, reject) => {
       let said = '';
       host.process.stdout.on('data', data => {
@@ -35,6 +40,57 @@ class Host {
   }
 }
 
+/** A network between the page and a server that breaks when it is told to. */
+class Proxy {
+  #lines = new Set();
+  /** Whether connections are closed as soon as they come. */
+  refuses = false;
+  connections = 0;
+
+  static async start(port) {
+    const proxy = new Proxy();
+    proxy.server = createServer(near => proxy.#join(near, port)).listen(0, '127.0.0.1');
+    await once(proxy.server, 'listening');
+    proxy.port = proxy.server.address().port;
+    return proxy;
+  }
+  #join(near, port) {
+    ++this.connections;
+    if (this.refuses) return near.destroy();
+    const far = connect(port, '127.0.0.1'), line = {near, far};
+    this.#lines.add(line);
+    for (const [from, to] of [[near, far], [far, near]]) {
+      from.on('error', () => {});
+      from.on('close', () => {
+        to.destroy();
+        this.#lines.delete(line);
+      });
+      from.on('data', data => this.#pass(data, to));
+    }
+  }
+  #pass(data, to) {
+    if (this.left === undefined || this.left >= data.length) {
+      if (this.left !== undefined) this.left -= data.length;
+      return to.write(data);
+    }
+    const part = data.subarray(0, this.left);
+    this.left = undefined;
+    to.write(part, () => this.drop());
+  }
+  /** Breaks all connections once so many bytes more have passed, which is in the middle of a message. */
+  dropAfter(bytes) { this.left = bytes; }
+  drop() {
+    for (const {near, far} of this.#lines) {
+      near.destroy();
+      far.destroy();
+    }
+  }
+  stop() {
+    this.drop();
+    this.server.close();
+  }
+}
+
 /** Runs a test with a host that takes the pages of this server. */
 const withHost = test => async given => {
   const host = await Host.start('--origin', new URL(given.address).origin);
@@ -45,8 +101,8 @@ const withHost = test => async given => {
   }
 };
 
-async function open({browser, address}, look) {
-  const page = await browser.page(address + 'remote/', look);
+async function open({browser, address}, look, query = '') {
+  const page = await browser.page(address + 'remote/' + query, look);
   await page.becomes('document.documentElement.dataset.ready === "yes"');
   return page;
 }
@@ -203,5 +259,123 @@ const isLeftDuringATraining = withHost(async ({browser, address, host}) => {
   await becomes(page, 'connected');
 });
 
+const stepOf = async page => Number((await page.text('state')).match(/^step (\d+)/)?.[1] ?? 0);
+
+const connectsAgain = withHost(async ({browser, address, host}) => {
+  const proxy = await Proxy.start(host.port), page = await open({browser, address}, {}, '?epochs=9');
+  try {
+    await enter(page, `127.0.0.1:${proxy.port}`);
+    await becomes(page, 'connected');
+    await page.evaluate('document.getElementById("train").click()');
+    await page.becomes('document.getElementById("state").textContent.startsWith("step")');
+    for (const [i, breakIt] of [() => proxy.dropAfter(10_001), () => proxy.drop()].entries()) {
+      const step = await stepOf(page);
+      breakIt();
+      await page.becomes(`document.getElementById("traffic").textContent.includes("${i + 1} times connected again")`, 20);
+      await page.becomes(`Number(document.getElementById("state").textContent.match(/^step (\\d+)/)[1]) > ${step + 5}`, 60);
+    }
+    // Nobody is there for some seconds, which are fewer than the window has.
+    proxy.refuses = true;
+    proxy.drop();
+    const {connections} = proxy;
+    for (let i = 0; proxy.connections < connections + 3; ++i) {
+      check(i < 100, 'it does not dial again');
+      await pause(100);
+    }
+    proxy.refuses = false;
+    await page.becomes('document.getElementById("traffic").textContent.includes("3 times connected again")', 20);
+    const step = await stepOf(page);
+    await page.becomes(`Number(document.getElementById("state").textContent.match(/^step (\\d+)/)[1]) > ${step + 5}`, 60);
+    console.log(`     ${await page.text('state')}; ${await page.text('traffic')}; ${proxy.connections} connections`);
+    await drawOne(page);  // by the weights that were sent before the first break
+    check(await host.count('kiln_host_sessions') === 1, 'it is another session');
+    check(await page.text('error') === '', await page.text('error'));
+    check(page.errors.length === 0, page.errors.join('\n'));
+  } finally {
+    proxy.stop();
+  }
+});
+
+/** A host that speaks TLS, with a certificate that nobody has signed but itself. */
+async function withTls({browser, address, folder}, test) {
+  const key = join(folder, 'key.pem'), certificate = join(folder, 'certificate.pem');
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=127.0.0.1',
+    '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate], {stdio: 'ignore'});
+  const host = await Host.start('--origin', new URL(address).origin, '--certificate', certificate, '--key', key);
+  try {
+    await test(await open({browser, address}), host);
+  } finally {
+    await host.stop();
+  }
+}
+
+const speaksTls = given => withTls(given, async (page, host) => {
+  await enter(page, `127.0.0.1:${host.port}`);
+  await hasError(page, 'gives no WebSocket');  // as it speaks without TLS
+  await page.evaluate('document.getElementById("error").textContent = ""');
+  await enter(page, `tls:127.0.0.1:${host.port}`);
+  await becomes(page, 'connected');
+  await drawOne(page);
+  const [, calls] = (await page.text('traffic')).match(/^(\d+) operations/);
+  check(Number(calls) > 0, 'nothing was computed there');
+  check(await page.text('error') === '', await page.text('error'));
+});
+speaksTls.flags = ['--ignore-certificate-errors'];
+
+const trustsNoUnknownCertificate = given => withTls(given, async (page, host) => {
+  await enter(page, `tls:127.0.0.1:${host.port}`);
+  await hasError(page, `wss://127.0.0.1:${host.port}/session`, 'its certificate is none that this browser trusts');
+});
+
+/** Without the page's C++: the device is asked for by its name. */
+async function isADeviceByName({browser, address}) {
+  const origin = new URL(address).origin;
+  let host = await Host.startOpen('--origin', origin);
+  try {
+    const page = await browser.page(address);
+    await page.becomes('document.readyState === "complete"');
+    const name = `remote:127.0.0.1:${host.port}`;
+    const said = await page.evaluate(`(async () => {
+      const {Kiln} = await import('${address}kiln/index.js');
+      globalThis.begin = more => Kiln.start({module: '${address}modules/remote.js', worker: true, ...more});
+      const kiln = globalThis.kiln = await begin();
+      const read = async () => {
+        const weights = new Uint8Array(await (await fetch('${address}digits/digits.safetensors')).arrayBuffer());
+        const reader = await kiln.functions.reader(weights, 'digits.safetensors');
+        const picture = Float32Array.from({length: 784}, (_, i) => i % 28 > 11 && i % 28 < 16 && i > 140 && i < 640 ? 1 : 0);
+        return (await kiln.functions.read(reader, {data: picture, shape: [28, 28]})).probabilities;
+      };
+      const here = await read();
+      await kiln.useDevice('${name}');
+      globalThis.held = await kiln.tensor([1, 2, 3]);
+      return {device: await kiln.device(), data: [...await held.data()], here, there: await read()};
+    })()`);
+    check(said.device === name, said.device);
+    check(said.data.join() === '1,2,3', said.data);
+    check(said.here.length === 10 && said.here.every((each, i) => Math.abs(each - said.there[i]) < 1e-5), said.here, 'here, and there', said.there);
+    check(await host.count('kiln_host_session_calls_total') > 5, 'nothing was computed there');
+
+    // A server that was started anew has none of the tensors; the name means a new session then.
+    const {port} = host;
+    await host.stop();
+    host = await Host.startOpen('--origin', origin, '--port', port);
+    const after = await page.evaluate(`(async () => {
+      const lost = await held.data().then(() => 'nothing was lost', error => error.message);
+      await kiln.useDevice('${name}');
+      return [lost, [...await (await kiln.tensor([4, 5])).data()].join()];
+    })()`);
+    console.log(`     ${after[0]}`);
+    check(after[0].includes('the tensors there are lost') && after[1] === '4,5', after.join('\n'));
+
+    const without = await page.evaluate(`begin({threads: false}).then(kiln => kiln.useDevice('${name}'))
+        .then(() => 'connected', error => \`\${error.kind}: \${error.message}\`)`);
+    console.log(`     ${without}`);
+    check(without.includes('takes threads'), without);
+  } finally {
+    await host.stop();
+  }
+}
+
 await run({trainsThere, isUsedByKeys, refusesAWrongToken, saysThatThereIsNoServer, isNotTakenFromElsewhere, losesItsServer,
-  hearsThatItsServerWasShutDown, isLeftDuringATraining}, {modules: ['remote.threads']});
+  hearsThatItsServerWasShutDown, isLeftDuringATraining, connectsAgain, speaksTls, trustsNoUnknownCertificate, isADeviceByName},
+    {modules: ['remote', 'remote.threads']});

@@ -190,6 +190,8 @@ TEST(PictureFolder, TakesFoldersForClasses) {
   const PictureFolder folder(directory.path());
   EXPECT_EQ(folder.classes(), (std::vector<std::string>{"ants", "cats"}));
   ASSERT_EQ(folder.size(), 4);
+  EXPECT_EQ(folder.left_out(),
+            "1 file is no PNG or JPEG by the name, and left out: " + shown(directory.file("cats/notes.txt")) + "\n");
   EXPECT_EQ(folder.get(0).label, 0);
   EXPECT_EQ(folder.get(0).picture.height, 8);
   EXPECT_TRUE(folder.path(1).ends_with("cats/a.JPG"));

@@ -109,9 +109,9 @@ TEST(Csv, SaysWhichFieldIsNone) {
     return raised<DataError>([&] { csv_rows<Pair>(CsvFile(file_of(text)))->get(0); });
   };
   EXPECT_EQ(read("a,b\n1x,2\n"), "t.csv:2: column 'a': '1x' is no whole number");
-  EXPECT_EQ(read("a,b\n1.0,2\n"), "t.csv:2: column 'a': '1.0' is no whole number");
+  EXPECT_EQ(read("a,b\n1.0,2\n"), "t.csv:2: column 'a': '1.0' is no whole number; a field of type double takes it");
   EXPECT_EQ(read("a,b\n9999999999,2\n"), "t.csv:2: column 'a': '9999999999' is too large or too small a number");
-  EXPECT_EQ(read("a,b\n1,\n"), "t.csv:2: column 'b': '' is no number; a field of type std::optional takes empty cells");
+  EXPECT_EQ(read("a,b\n1,\n"), "t.csv:2: column 'b': '' is missing; a field of type std::optional takes missing cells");
   EXPECT_EQ(read("a,b\n1,+-2\n"), "t.csv:2: column 'b': '+-2' is no number");
   EXPECT_EQ(read("a,c\n1,2\n"), "t.csv: has no column 'b'; it has 'a', 'c'");
   EXPECT_EQ(raised<DataError>([&] { csv_rows<Pair>(CsvFile(file_of("1,2,3\n"), {.header = false})); }),
@@ -119,6 +119,45 @@ TEST(Csv, SaysWhichFieldIsNone) {
   EXPECT_EQ(raised<DataError>([&] { csv_rows<Pair>(CsvFile(file_of("1,q\n"), {.header = false}))->get(0); }),
             "t.csv:1: column 2: 'q' is no number");
   EXPECT_EQ(csv_rows<Pair>(CsvFile(file_of("1,2.5\n"), {.header = false}))->get(0).b, 2.5);
+}
+
+TEST(Csv, TakesMissingCellsThatTheFormatNames) {
+  const auto read = [](std::string_view text, const CsvFormat& format = {}) {
+    return csv_rows<Row>(CsvFile(file_of(text), format))->get(0).price;
+  };
+  const std::string head = "colour,count,ripe,name,weight,price\nGreen,1,true,a,1,";
+  EXPECT_FALSE(read(head + " NA \n", {.missing = {"NA", "?"}}));
+  EXPECT_FALSE(read(head + "?\n", {.missing = {"NA", "?"}}));
+  EXPECT_FALSE(read(head + "\n", {.missing = {"NA"}}));
+  EXPECT_EQ(read(head + "2\n", {.missing = {"NA"}}), 2);
+  for (const std::string none : {"NA", "N/A", "null", "?"})
+    EXPECT_EQ(raised<DataError>([&] { read(head + none + "\n"); }),
+              "t.csv:2: column 'price': '" + none + "' is no number; CsvFormat{.missing = {\"" + none +
+                  "\"}} and a field of type std::optional take it as missing");
+  EXPECT_EQ(
+      raised<DataError>([&] { csv_rows<Pair>(CsvFile(file_of("a,b\nnone,2\n"), {.missing = {"none"}}))->get(0); }),
+      "t.csv:2: column 'a': 'none' is missing; a field of type std::optional takes missing cells");
+}
+
+TEST(Csv, SaysWhichFormatAFileOfAnotherKindNeeds) {
+  const auto read = [](std::string_view text, const CsvFormat& format = {}) {
+    return raised<DataError>([&] { csv_rows<Pair>(CsvFile(file_of(text), format))->get(0); });
+  };
+  const std::string semicolon = "; its first line has ';' in it: CsvFormat{.delimiter = ';'} separates by it";
+  EXPECT_EQ(read("a;b\n1;2\n"), "t.csv: has no column 'a'" + semicolon);
+  EXPECT_EQ(read("a;b\n1,5;2\n"), "t.csv:2: has 2 fields, the first record has 1" + semicolon);
+  EXPECT_EQ(read("a\tb\n1\t2\n"),
+            "t.csv: has no column 'a'; its first line has '\\t' in it: CsvFormat{.delimiter = '\\t'} separates by it");
+  EXPECT_EQ(read("1;2\n", {.header = false}),
+            "t.csv: has 1 columns without names, not the 2 that are read from it" + semicolon);
+  EXPECT_EQ(read("a,b\n1,2\n", {.delimiter = ';'}),
+            "t.csv: has no column 'a'; its first line has ',' in it: CsvFormat{.delimiter = ','} separates by it");
+  EXPECT_EQ(read("a;b\n1;2,5\n", {.delimiter = ';'}),
+            "t.csv:2: column 'b': '2,5' is no number: it has a comma in it; numbers are written as 1234.5");
+  EXPECT_EQ(raised<DataError>([&] {
+              csv_rows<Row>(CsvFile(file_of("colour,count,ripe,name,weight,price\nGren,1,true,a,1,\n")))->get(0);
+            }),
+            "t.csv:2: column 'colour': 'Gren' is no Colour (did you mean 'Green'?), which is one of Red, Green");
 }
 
 /// A field as RFC 4180 writes it.

@@ -219,6 +219,13 @@ TEST(Freeze, SaysWhatIsWrong) {
             "ArgumentError: freeze: 'backbon' selects none of the model's parameters (did you mean 'backbone'?)");
   EXPECT_EQ(sentence_of([&] { freeze(net, !Selector("backbon")); }),
             "ArgumentError: freeze: 'backbon' selects none of the model's parameters (did you mean 'backbone'?)");
+  // Each path in a selector is meant, also where the other parts select something.
+  for (const Selector& selector :
+       {Selector("head") || "backbon", !(Selector("head") || "backbon"), Selector::rank(2) && !Selector("backbon")})
+    EXPECT_EQ(sentence_of([&] { freeze(net, selector); }),
+              "ArgumentError: freeze: 'backbon' selects none of the model's parameters (did you mean 'backbone'?)");
+  EXPECT_FALSE(frozen_in(freeze(net, !Selector("backbon*"))).empty());
+  EXPECT_FALSE(frozen_in(freeze(net, !Selector("none.*"))).empty());
   EXPECT_EQ(sentence_of([&] { unfreeze(net, Selector::type("Conv") && "head"); }),
             "ArgumentError: unfreeze: (type Conv && 'head') selects none of the model's parameters");
   EXPECT_EQ(sentence_of([&] { value_and_grad(freeze(net), squared_error); }),

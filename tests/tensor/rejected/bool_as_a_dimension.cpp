@@ -1,4 +1,4 @@
-// no matching member function|no matching function
+// x.sum.dim, true. is written x.sum.keep, dim. here
 #include "kiln/tensor/arithmetic.hpp"
 using namespace kiln;
 auto kept(Tensor<2> x) { return x.sum(0, true); }

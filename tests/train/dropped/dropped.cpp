@@ -6,13 +6,22 @@
 #include "kiln/data/compose/chosen.hpp"
 #include "kiln/data/compose/kept.hpp"
 #include "kiln/data/compose/sections.hpp"
+#include "kiln/data/picture/geometry.hpp"
 #include "kiln/nn/adapt/adapted.hpp"
 #include "kiln/nn/module/average.hpp"
+#include "kiln/nn/module/functional.hpp"
 #include "kiln/nn/norm/sync_batch_norm.hpp"
+#include "kiln/nn/prepare/label_encoder.hpp"
+#include "kiln/nn/prepare/scaler.hpp"
 #include "kiln/optim.hpp"
 #include "kiln/optim/lbfgs.hpp"
+#include "kiln/rl/agents/parts.hpp"
+#include "kiln/store/save.hpp"
 #include "kiln/train/learner.hpp"
+#include "kiln/train/metric/accuracy.hpp"
 #include "kiln/train/still.hpp"
+#include "kiln/vision/draw.hpp"
+#include "kiln/vision/transform2d.hpp"
 
 using namespace kiln;
 
@@ -41,21 +50,27 @@ void tensors(Tensor<2> x, Tensor<2> y, const Device& device) {
 }
 
 void models(Model model, const Device& device) {
-  train(model);                                    // dropped
-  valid(model);                                    // dropped
-  with_mode(model, nn::Mode::Valid);               // dropped
-  with_mode<nn::Dropout>(model, nn::Mode::Valid);  // dropped
-  freeze(model, Selector("linear"));               // dropped
-  unfreeze(model);                                 // dropped
-  still(model);                                    // dropped
-  to_device(model, device);                        // dropped
-  adapted(model);                                  // dropped
-  adapted(model).merged();                         // dropped
-  LoraConfig{}.init(model);                        // dropped
-  nn::sync_batch_norm(model, alone());             // dropped
-  !Selector("linear");                             // dropped
-  Selector("a") || Selector("b");                  // dropped
+  train(model);                                                                     // dropped
+  valid(model);                                                                     // dropped
+  with_mode(model, nn::Mode::Valid);                                                // dropped
+  with_mode<nn::Dropout>(model, nn::Mode::Valid);                                   // dropped
+  freeze(model, Selector("linear"));                                                // dropped
+  unfreeze(model);                                                                  // dropped
+  still(model);                                                                     // dropped
+  to_device(model, device);                                                         // dropped
+  adapted(model);                                                                   // dropped
+  load("model.safetensors", model);                                                 // dropped
+  with_values(model, values_of(model));                                             // dropped
+  map_params(model, [](const std::string&, const Value& value) { return value; });  // dropped
+  nn::ScalerConfig{}.fit(zeros({2, 2}, device));                                    // dropped
+  nn::LabelEncoderConfig{.classes = 1}.fit({}, device);                             // dropped
+  adapted(model).merged();                                                          // dropped
+  LoraConfig{}.init(model);                                                         // dropped
+  nn::sync_batch_norm(model, alone());                                              // dropped
+  !Selector("linear");                                                              // dropped
+  Selector("a") || Selector("b");                                                   // dropped
   model = train(std::move(model));
+  load(model, "model.safetensors");
 }
 
 void gradients(Model model, Adam adam, Lbfgs lbfgs, GradientsAccumulator accumulator, GradientScaler scaler,
@@ -88,6 +103,20 @@ void schedules(Schedule<CosineConfig> schedule) {
   PerGroupConfig{.groups = {}}.at(3);            // dropped
   ReduceOnPlateauConfig{}.init();                // dropped
   AnySchedule(CosineConfig{.steps = 10}).at(3);  // dropped
+}
+
+void records(const TensorFileView& record, Model model, metric::Accuracy accuracy, const nn::Param<1>& weight) {
+  from_record(record, model, "a record");  // dropped
+  metric::fresh(accuracy);                 // dropped
+  weight.with_frozen(true);                // dropped
+  rl::moved_towards(model, model, 0.1);    // dropped
+}
+
+void pictures(const Picture& picture) {
+  crop(picture, 0, 0, 1, 1);                    // dropped
+  mirrored(picture);                            // dropped
+  vision::draw_boxes(picture, {});              // dropped
+  vision::Transform2D::rotation(15).inverse();  // dropped
 }
 
 void data(DatasetPtr<int> set) {

@@ -347,3 +347,94 @@ void run(Model model, std::vector<Batch> batches) {
   Learner learner(model, AdamConfig{}.init(model), step, {.epochs = 1});
   learner.fit(batches);
 }
+
+// === closed_model_counted: this type is no module: make it a plain struct
+class Closed {
+ public:
+  explicit Closed(nn::Linear linear) : linear_(linear) {}
+  Tensor<2> forward(const Tensor<2>& x) const { return linear_.forward(x); }
+
+ private:
+  nn::Linear linear_;
+};
+auto count(const Closed& model) { return num_params(model); }
+
+// === closed_model_frozen: this type is no module: make it a plain struct
+struct Closed {
+  Closed() = default;
+  nn::Linear linear;
+};
+auto frozen(Closed model) { return freeze(model, "linear"); }
+
+// === closed_model_moved: this type is no module: make it a plain struct
+struct Closed {
+  Closed() = default;
+  nn::Linear linear;
+};
+auto moved(Closed model, const Device& device) { return to_device(model, device); }
+
+// === closed_model_optimized: this type is no module: make it a plain struct
+struct Closed {
+  Closed() = default;
+  nn::Linear linear;
+};
+auto optimizer(const Closed& model) { return AdamConfig{}.init(model); }
+
+// === closed_model_printed: this type is no module: make it a plain struct
+struct Closed {
+  Closed() = default;
+  nn::Linear linear;
+};
+auto tree(const Closed& model) { return summary(model); }
+
+// === closed_model_saved: this type is no module: make it a plain struct
+struct Closed {
+  Closed() = default;
+  nn::Linear linear;
+};
+void keep_it(const Closed& model) { save(model, "model.safetensors"); }
+
+// === learner_saved: a Learner is no module: pass the model that it trained, learner.result\(\)
+void run(Model model) {
+  const auto step = [](const Model& m, const Batch& batch) {
+    return (m.forward(batch.inputs) - batch.targets).square().mean();
+  };
+  Learner learner(model, AdamConfig{}.init(model), step, {.epochs = 1});
+  save(learner, "model.safetensors");
+}
+
+// === load_into_a_pointer: a pointer is no module: pass what it points to
+void run(const std::shared_ptr<Model>& model) { load(model, "model.safetensors"); }
+
+// === load_of_nothing: load\(path\) takes a model, which it fills: load\(path, config.init\(device\)\)
+Model loaded() { return load("model.safetensors"); }
+
+// === loss_of_other_ranks: a loss takes floats of one rank and a target like them: squeeze\(dim\)
+auto loss(const Model& model, const Tensor<2>& x, const Tensor<1>& y) { return mse_loss(model.forward(x), y); }
+
+// === sum_with_a_flag: x.sum\(dim, true\) is written x.sum\(keep, dim\)
+auto sums(const Tensor<2>& x) { return x.sum(1, true); }
+
+// === step_by_hand_of_other_types: or by hand \(Model&, Optimizer&, const StepContext&, Batch\)
+struct Both {
+  Adam first, second;
+};
+void run(Model model, Both both, std::vector<Batch> batches) {
+  const auto step = [](Model& m, Both& optimizers, StepContext& context, Batch batch) {
+    return (m.forward(batch.inputs) - batch.targets).square().mean();
+  };
+  Learner learner(model, both, step, {.epochs = 1});
+  learner.fit(batches);
+}
+
+// === step_with_a_loss: step\(\) takes gradients: auto \[loss, grads\] = value_and_grad
+void run(Model model, Adam adam, const Tensor<0>& loss) { model = adam.step(0.1, std::move(model), loss); }
+
+// === tensor_by_brackets: x\[i\] is written x\(i\) here
+auto row(const Tensor<2>& x) { return x[0]; }
+
+// === tensor_saved: a tensor is no module: make it a field of a struct
+void keep_it(const Tensor<2>& x) { save(x, "x.safetensors"); }
+
+// === tensor_to_a_device: to\(device\) is written to_device\(device\) here
+auto moved(const Tensor<2>& x, const Device& device) { return x.to(device); }

@@ -1,11 +1,6 @@
 // The page of a training, asked for by a plain client.
 #include "kiln/train/show/web.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -19,6 +14,7 @@
 #include "kiln/core/config/json.hpp"
 #include "kiln/core/error/error.hpp"
 #include "kiln/train/recorded.hpp"
+#include "tests/net/net_support.hpp"
 
 namespace kiln {
 namespace {
@@ -33,56 +29,18 @@ std::string root_of(const WebDashboard& web) {
   return address.substr(address.find('/', address.rfind(':')));
 }
 
-class Connection {
- public:
-  explicit Connection(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const timeval patience{20, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  }
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
-  ~Connection() { ::close(socket_); }
-
-  void send(const std::string& bytes) {
-    EXPECT_EQ(::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL), std::ssize(bytes));
-  }
-  /// All up to `end` and it, of what was not read yet; to the connection's end where that does not come.
-  std::string read_to(const std::string& end) {
-    char buffer[4096];
-    for (std::size_t at; (at = left_.find(end)) == std::string::npos;) {
-      const auto got = ::recv(socket_, buffer, sizeof buffer, 0);
-      if (got <= 0) return std::exchange(left_, {});
-      left_.append(buffer, static_cast<std::size_t>(got));
-    }
-    const std::size_t size = left_.find(end) + end.size();
-    const std::string part = left_.substr(0, size);
-    left_.erase(0, size);
-    return part;
-  }
-  std::string read_all() { return read_to("\1 never"); }
-
- private:
-  int socket_;
-  std::string left_;
-};
-
 /// The page's own paths: "GET" and "events".
 std::string line(const WebDashboard& web, const std::string& method, const std::string& name = "") {
   return text(method, ' ', root_of(web), name);
 }
 std::string asked(int port, const std::string& line, const std::string& headers = "Host: localhost\r\n") {
-  Connection connection(port);
+  net::Raw connection(port);
   connection.send(line + " HTTP/1.1\r\n" + headers + "\r\n");
   return connection.read_all();
 }
 
 /// The next event's data as a value.
-Json::Object news(Connection& connection) {
+Json::Object news(net::Raw& connection) {
   EXPECT_EQ(connection.read_to("data: "), "event: news\ndata: ");
   return std::get<Json::Object>(parse_json(connection.read_to("\n\n"), "news").is);
 }
@@ -116,7 +74,7 @@ TEST(WebDashboard, SendsWhatHappens) {
   training::Begin begin{.batches = 10, .epochs = 2, .parameters = 3};
   web.on(begin);
   web.on(step(1, 0.5));
-  Connection page(port_of(web));
+  net::Raw page(port_of(web));
   page.send(line(web, "GET", "events") + " HTTP/1.1\r\nhost: 127.0.0.1:80\r\n\r\n");
   EXPECT_NE(page.read_to("\r\n\r\n").find("Content-Type: text/event-stream"), std::string::npos);
   const Json::Object all = news(page);
@@ -133,7 +91,7 @@ TEST(WebDashboard, SendsWhatHappens) {
   web.on(training::RunEnd{.at = {.step = 2}, .reason = "done \"so\""});
   EXPECT_EQ(std::get<std::string>(member(news(page), "ended").is), "done \"so\"");
   // One that comes later is told everything, once.
-  Connection other(port_of(web));
+  net::Raw other(port_of(web));
   other.send(line(web, "GET", "events") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   other.read_to("\r\n\r\n");
   EXPECT_EQ(length(member(news(other), "points")), 5u);  // two steps and the accuracy; NaN is no point
@@ -142,7 +100,7 @@ TEST(WebDashboard, SendsWhatHappens) {
 TEST(WebDashboard, SendsTenTimesASecondAtMost) {
   WebDashboard web;
   web.on(training::Begin{.batches = 100'000});
-  Connection page(port_of(web));
+  net::Raw page(port_of(web));
   page.send(line(web, "GET", "events") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   page.read_to("\r\n\r\n");
   news(page);
@@ -235,7 +193,7 @@ TEST(WebDashboard, ShowsTheCurvesOfACheckpoint) {
   read.add_optional("curves", after.seen);
   read.restore(written.snapshot({}), "a checkpoint");
   after.on(training::Begin{.at = {.step = 2}, .batches = 10});
-  Connection page(port_of(after));
+  net::Raw page(port_of(after));
   page.send(line(after, "GET", "events") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
   page.read_to("\r\n\r\n");
   EXPECT_EQ(write_json(member(news(page), "points")),
@@ -249,8 +207,8 @@ TEST(WebDashboard, OutlivesBadClients) {
   const int port = port_of(web);
   EXPECT_EQ(asked(port, std::string(20'000, 'x')).find("HTTP/1.1 400"), 0u);
   EXPECT_EQ(asked(port, "nonsense\r\n").find("HTTP/1.1 400"), 0u);
-  for (int i = 0; i < 100; ++i) Connection(port).send("GET");  // and goes
-  Connection silent(port);
+  for (int i = 0; i < 100; ++i) net::Raw(port).send("GET");  // and goes
+  net::Raw silent(port);
   EXPECT_EQ(asked(port, line(web, "GET")).find("HTTP/1.1 200"), 0u);
   EXPECT_THROW(WebDashboard({.port = port}), IoError);
   EXPECT_THROW(WebDashboard({.port = 70'000}), ArgumentError);

@@ -1,13 +1,12 @@
 // Regular expressions by libpcre2, which is opened with the first one.
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include <dlfcn.h>
 #include <pcre2.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include "kiln/core/error/error.hpp"
 #include "kiln/core/error/shown.hpp"
+#include "kiln/core/system/shared_library.hpp"
 #include "kiln/data/text/pattern/engine.hpp"
 
 namespace kiln::tokens {
@@ -33,29 +32,22 @@ struct Pcre2 {
   std::string problem;  // why it cannot be used; empty if it can
 
   Pcre2() {
-    void* const handle = dlopen("libpcre2-8.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      problem = "this machine has no libpcre2 (Debian: libpcre2-8-0)";
-      return;
-    }
-    const auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-      if (!function) problem = text("this machine's libpcre2 has no ", name);
-    };
-    find("pcre2_compile_8", compile);
-    find("pcre2_compile_context_create_8", compile_context_create);
-    find("pcre2_compile_context_free_8", compile_context_free);
-    find("pcre2_set_newline_8", set_newline);
-    find("pcre2_code_free_8", code_free);
-    find("pcre2_match_8", match);
-    find("pcre2_match_data_create_8", match_data_create);
-    find("pcre2_match_data_free_8", match_data_free);
-    find("pcre2_get_ovector_pointer_8", get_ovector);
-    find("pcre2_match_context_create_8", match_context_create);
-    find("pcre2_match_context_free_8", match_context_free);
-    find("pcre2_set_match_limit_8", set_match_limit);
-    find("pcre2_set_heap_limit_8", set_heap_limit);
-    find("pcre2_get_error_message_8", get_error_message);
+    OptionalLibrary opened("libpcre2", {"libpcre2-8.so.0"}, "libpcre2-8-0");
+    opened.find("pcre2_compile_8", compile);
+    opened.find("pcre2_compile_context_create_8", compile_context_create);
+    opened.find("pcre2_compile_context_free_8", compile_context_free);
+    opened.find("pcre2_set_newline_8", set_newline);
+    opened.find("pcre2_code_free_8", code_free);
+    opened.find("pcre2_match_8", match);
+    opened.find("pcre2_match_data_create_8", match_data_create);
+    opened.find("pcre2_match_data_free_8", match_data_free);
+    opened.find("pcre2_get_ovector_pointer_8", get_ovector);
+    opened.find("pcre2_match_context_create_8", match_context_create);
+    opened.find("pcre2_match_context_free_8", match_context_free);
+    opened.find("pcre2_set_match_limit_8", set_match_limit);
+    opened.find("pcre2_set_heap_limit_8", set_heap_limit);
+    opened.find("pcre2_get_error_message_8", get_error_message);
+    problem = opened.problem();
   }
 };
 const Pcre2& pcre2() {

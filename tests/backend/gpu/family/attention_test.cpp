@@ -157,6 +157,18 @@ TEST(GpuAttention, KnowsAllTypesAndOrders) {
       expect_attention({2, 4, 2, 35, 40, 8, 16, true, 0, false, false, 0, turned}, dtype);
 }
 
+TEST(GpuAttention, ByMatricesThatWarpsHold) {
+  const Device device = Device::parse("simulated:vulkan32");
+  for (const DType dtype : {DType::F16, DType::BF16})
+    for (const bool turned : {false, true}) {
+      expect_attention({1, 2, 1, 70, 133, 64, 64, true, 0, false, false, 0, turned}, dtype, device);
+      expect_attention({2, 2, 2, 9, 65, 40, 24, false, 0, true, true, 2.5, turned}, dtype, device);
+    }
+  expect_attention({1, 1, 1, 5, 70, 128, 144}, DType::F16, device);            // several blocks share the values
+  expect_attention({1, 2, 1, 66, 130, 17, 33, true, 70}, DType::F16, device);  // loaded one by one
+  expect_attention({1, 1, 1, 65, 20, 16, 16, true}, DType::F16, device);       // the first queries see nothing
+}
+
 TEST(GpuAttention, HasTilesForLittleSharedMemory) {
   const std::set<std::string> ours{
       "attention",          "attention_again",         "attention_query_grad", "attention_query_grad_again",
