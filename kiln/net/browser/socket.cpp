@@ -23,9 +23,9 @@
 namespace kiln::net::browser {
 namespace {
 
-constexpr std::size_t kMostWaiting = 8 << 20;   // bytes of messages that the browser has not taken
-constexpr double kMostBuffered = 8 << 20;       // bytes that it has taken and not sent
-constexpr std::size_t kMostUntaken = 64 << 20;  // bytes that have come and nobody has received; or one message more
+constexpr std::size_t kMostWaiting = 8 << 20;    // bytes of messages that the browser has not taken
+constexpr double kMostBuffered = 8 << 20;        // bytes that it has taken and not sent
+constexpr std::size_t kMostUntaken = 256 << 20;  // bytes that have come and nobody has received; or one message more
 
 /// The thread of the sockets; it lives as long as the module.
 class SocketThread {

@@ -1,6 +1,6 @@
 // Measures a step of the guide's training here, on a server of this machine, and over a link of 100 Mbit/s with delays,
-// packed and not; and what uploads cost over such a link: `measure_remote_training [STEPS]`. It is no test, as tests measure
-// no time.
+// packed and not; and what uploads cost over such a link: `measure_remote_training [STEPS [DATA]]`, with data as the guide takes
+// them (digits). It is no test, as tests measure no time.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -52,10 +52,10 @@ struct Begin {
 };
 
 /// The cost of a step, with readings of the metrics every 50 steps.
-Cost step_cost(const Device& plain, std::int64_t steps) {
+Cost step_cost(const Device& plain, const std::string& data, std::int64_t steps) {
   const Device device = plain.autodiff();
   const guide::Settings settings;
-  const guide::Source source = guide::open_source("digits");
+  const guide::Source source = guide::open_source(data);
   device.seed(settings.seed);
   guide::Model model = kiln::train(settings.model.init(device));
   Adam optimizer = AdamConfig{}.init(model);
@@ -93,7 +93,7 @@ Cost median(std::vector<Cost> all) {
   return all[all.size() / 2];
 }
 
-void measure_steps(const Hosting& running, std::int64_t steps) {
+void measure_steps(const Hosting& running, const std::string& data, std::int64_t steps) {
   struct Link {
     const char* name;
     test::Faults faults;
@@ -109,11 +109,11 @@ void measure_steps(const Hosting& running, std::int64_t steps) {
   std::vector<Cost> here;
   constexpr int kRounds = 3;
   for (int round = 0; round < kRounds; ++round) {
-    here.push_back(step_cost(Device::cpu(), steps));
+    here.push_back(step_cost(Device::cpu(), data, steps));
     for (Link& link : links) {
       test::FaultyProxy proxy(running.port(), link.faults, link.faults);
       const bool direct = link.faults.delay == 0;
-      link.costs.push_back(step_cost(client(direct ? running.port() : proxy.port(), link.compression), steps));
+      link.costs.push_back(step_cost(client(direct ? running.port() : proxy.port(), link.compression), data, steps));
     }
   }
   const double local = median(here).milliseconds;
@@ -125,8 +125,8 @@ void measure_steps(const Hosting& running, std::int64_t steps) {
   }
 }
 
-void measure_uploads(const Hosting& running) {
-  const guide::Source source = guide::open_source("digits");
+void measure_uploads(const Hosting& running, const std::string& data) {
+  const guide::Source source = guide::open_source(data);
   TensorData pictures;
   for (ImageBatch& batch : DataLoader(source.train, ImageBatcher::normalized(), {.batch_size = 2048})) {
     pictures = std::move(batch.images);
@@ -154,13 +154,13 @@ void measure_uploads(const Hosting& running) {
   }
 }
 
-void measure(std::int64_t steps) {
+void measure(std::int64_t steps, const std::string& data) {
   const auto running = host(Device::cpu(), {.port = 0});
-  measure_uploads(*running);
-  measure_steps(*running, steps);
+  measure_uploads(*running, data);
+  measure_steps(*running, data, steps);
 }
 
 }  // namespace
 }  // namespace kiln
 
-int main(int argc, char** argv) { kiln::measure(argc > 1 ? std::atoi(argv[1]) : 220); }
+int main(int argc, char** argv) { kiln::measure(argc > 1 ? std::atoi(argv[1]) : 220, argc > 2 ? argv[2] : "digits"); }

@@ -71,7 +71,7 @@ TEST(Packing, GivesBackTheSameInFewerBytes) {
         net::Message end = graded(5000, values);
         end.resize(end.size() - cut);
         const net::Message fewer = packed(begin, end, element);
-        ASSERT_TRUE(!fewer.empty() || element == 8) << values;  // most pairs of floats are there once
+        ASSERT_TRUE(!fewer.empty() || (element != 4 && values > 2)) << values;  // halves and pairs are more than 256
         if (fewer.empty()) continue;
         EXPECT_EQ(unpacked(fewer, 1 << 20), joined(begin, end)) << element << ' ' << cut;
       }
