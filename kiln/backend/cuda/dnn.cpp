@@ -7,17 +7,17 @@
 
 namespace kiln::cuda {
 
-Dnn::Dnn(Ref<Stream> stream)
+Dnn::Dnn(Ref<Stream> stream, MemoryBudget& budget)
     : stream_(std::move(stream)),
       wanted_(is_set("KILN_CUDNN", true)),
       deterministic_(is_set("KILN_DETERMINISTIC", true)),
-      logs_(is_logged("cuda")) {}
+      logs_(is_logged("cuda")),
+      workspace_(stream_, budget) {}
 
 Dnn::~Dnn() {
-  const DriverApi& driver = stream_->last_api();
+  stream_->last_api();  // enters the device's context
   plans_.clear();
   if (handle_) api_->destroy(handle_);
-  if (workspace_) driver.memory_free(workspace_);
 }
 
 bool Dnn::is_there() {
@@ -45,10 +45,9 @@ bool Dnn::open() {
 
 // The device works in order, so all plans share one workspace. It is never moved, since graphs contain its address.
 bool Dnn::reserve_workspace(std::int64_t least) {
-  for (std::int64_t bytes = kWorkspace; !workspace_ && bytes >= least; bytes /= 2)
-    if (stream_->api().memory_alloc(&workspace_, static_cast<std::size_t>(bytes)) == kSuccess) workspace_bytes_ = bytes;
-    else workspace_ = 0;
-  return workspace_bytes_ >= least;
+  for (std::int64_t bytes = kWorkspace; !workspace_.bytes() && bytes >= least; bytes /= 2)
+    (void)workspace_.reserve(static_cast<std::size_t>(bytes));
+  return workspace_.bytes() >= static_cast<std::size_t>(least);
 }
 
 const Dnn::Plan* Dnn::find(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
@@ -103,7 +102,7 @@ cudnn::Status Dnn::start(const Plan& plan, Addresses addresses, Address workspac
   stream_->api();
   static const std::string kName = "cudnnBackendExecute";
   stream_->note(kName);
-  return plan.run(addresses, workspace ? workspace : workspace_);
+  return plan.run(addresses, workspace ? workspace : workspace_.address());
 }
 
 }  // namespace kiln::cuda

@@ -7,13 +7,14 @@
 
 #include "kiln/backend/cuda/cudnn_graph.hpp"
 #include "kiln/backend/cuda/driver_api.hpp"
+#include "kiln/backend/streams/memory.hpp"
 #include "kiln/core/reflect/signature.hpp"
 
 namespace kiln::cuda {
 
 class Dnn {
  public:
-  explicit Dnn(Ref<Stream> stream);
+  Dnn(Ref<Stream> stream, MemoryBudget& budget);
   ~Dnn();
 
   using Plan = cudnn::Plan;
@@ -56,8 +57,7 @@ class Dnn {
   const cudnn::Api* api_ = nullptr;  // loaded on first use
   bool missing_ = false;
   cudnn::Handle handle_ = nullptr;
-  Address workspace_ = 0;  // allocated when a plan needs one
-  std::int64_t workspace_bytes_ = 0;
+  streams::Workspace workspace_;  // reserved when a plan needs one
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };

@@ -33,7 +33,7 @@ Driver::Driver(const Ref<Stream>& stream)
 }
 
 void Driver::prepare(const Ref<Stream>& stream) {
-  libraries_[static_cast<std::size_t>(stream->number_of_stream())] = std::make_unique<Libraries>(stream);
+  libraries_[static_cast<std::size_t>(stream->number_of_stream())] = std::make_unique<Libraries>(stream, budget());
 }
 
 bool Driver::multiply(const gpu::Product& product) {

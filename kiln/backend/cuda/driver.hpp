@@ -39,7 +39,7 @@ class Driver final : public StreamDriver, public gpu::Library, public gpu::Colle
 
   /// Handles, plans and workspaces, which a stream has of its own.
   struct Libraries {
-    explicit Libraries(const Ref<Stream>& stream) : products(stream), dnn(stream) {}
+    Libraries(const Ref<Stream>& stream, MemoryBudget& budget) : products(stream, budget), dnn(stream, budget) {}
     Products products;
     Dnn dnn;
   };

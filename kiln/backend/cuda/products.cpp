@@ -184,14 +184,14 @@ class Products::Plan {
   bool known_ = false;
 };
 
-Products::Products(Ref<Stream> stream) : Products(stream, Choices(stream)) {}
-Products::Products(Ref<Stream> stream, Choices choices) : stream_(std::move(stream)), choices_(std::move(choices)) {}
+Products::Products(Ref<Stream> stream, MemoryBudget& budget) : Products(stream, budget, Choices(stream)) {}
+Products::Products(Ref<Stream> stream, MemoryBudget& budget, Choices choices)
+    : stream_(std::move(stream)), choices_(std::move(choices)), workspace_(stream_, budget) {}
 
 Products::~Products() {
   plans_.clear();
-  const DriverApi& driver = stream_->last_api();
+  stream_->last_api();  // enters the device's context
   if (handle_) api_->destroy(handle_);
-  if (workspace_) driver.memory_free(workspace_);
 }
 
 bool Products::open() {
@@ -207,7 +207,7 @@ bool Products::open() {
     return false;
   }
   // The device runs one product after the other, so all share a workspace.
-  if (stream_->api().memory_alloc(&workspace_, kWorkspace) == kSuccess) workspace_bytes_ = kWorkspace;
+  (void)workspace_.reserve(kWorkspace);
   return true;
 }
 
@@ -221,10 +221,10 @@ const Products::Plan* Products::make(const Product& product) {
   const Signature signature(plan_key);
   std::unique_ptr<Plan> plan;
   const int wanted = choices_.wanted() ? Choices::kMost : 1;
-  if (fits(plan_key)) plan = std::make_unique<Plan>(*api_, handle_, plan_key, product, workspace_bytes_, wanted);
+  if (fits(plan_key)) plan = std::make_unique<Plan>(*api_, handle_, plan_key, product, workspace_.bytes(), wanted);
   if (plan && !plan->known()) plan = nullptr;
   if (plan && plan->advised().size() > 1) {
-    std::vector<std::uint64_t> words{workspace_bytes_};
+    std::vector<std::uint64_t> words{workspace_.bytes()};
     reflect::append_words(words, plan_key);
     choose(*plan, words, product);
   }
@@ -236,7 +236,7 @@ const Products::Plan* Products::make(const Product& product) {
 // Algorithms are timed on the operands themselves, and on a temporary copy of the result.
 void Products::choose(Plan& plan, std::span<const std::uint64_t> plan_key, const Product& product) {
   const std::size_t version = api_->get_version();
-  if (const auto kept = choices_.find(plan_key, version); kept && plan.take(handle_, *kept, workspace_bytes_)) return;
+  if (const auto kept = choices_.find(plan_key, version); kept && plan.take(handle_, *kept, workspace_.bytes())) return;
   const DriverApi& driver = stream_->api();
   const std::int64_t elements =
       (product.batch - 1) * product.c_batch_stride + (product.m - 1) * product.c_stride + product.n;
@@ -256,7 +256,7 @@ void Products::choose(Plan& plan, std::span<const std::uint64_t> plan_key, const
   const std::vector<cublas::Heuristic> advised = plan.advised();
   const auto best = choices_.quickest(static_cast<int>(advised.size()), [&](int i) {
     plan.take(advised[static_cast<std::size_t>(i)]);
-    return plan.run(handle_, trial, workspace_, stream_->handle()) == 0;
+    return plan.run(handle_, trial, workspace_.address(), stream_->handle()) == 0;
   });
   plan.take(advised[static_cast<std::size_t>(best.value_or(0))]);
   if (best) choices_.keep(plan_key, version, plan.algorithm());
@@ -288,7 +288,7 @@ bool Products::run(const Plan& plan, const Product& product) {
   if (product.bias) plan.set_bias(product.bias);
   static const std::string kName = "cublasLtMatmul";
   stream_->note(kName);
-  const cublas::Status status = plan.run(handle_, product, workspace_, stream_->handle());
+  const cublas::Status status = plan.run(handle_, product, workspace_.address(), stream_->handle());
   if (status == cublas::kNotSupported) return false;
   require<DeviceError>(status == 0, stream_->device(), ": cublasLtMatmul of [", product.m, ", ", product.k, "] x [",
                        product.k, ", ", product.n, "]: ", api_->get_status_string(status));

@@ -7,14 +7,15 @@
 #include "kiln/backend/cuda/driver_api.hpp"
 #include "kiln/backend/cuda/tune/choices.hpp"
 #include "kiln/backend/gpu/product.hpp"
+#include "kiln/backend/streams/memory.hpp"
 #include "kiln/core/reflect/signature.hpp"
 
 namespace kiln::cuda {
 
 class Products {
  public:
-  explicit Products(Ref<Stream> stream);
-  Products(Ref<Stream> stream, Choices choices);
+  Products(Ref<Stream> stream, MemoryBudget& budget);
+  Products(Ref<Stream> stream, MemoryBudget& budget, Choices choices);
   ~Products();
   /// Waits for the device if algorithms are to be compared (choices.hpp), once per kind of product. Returns false if
   /// cuBLASLt is missing, which is reported once, or does not support the product. Throws DeviceError if it fails.
@@ -38,8 +39,7 @@ class Products {
   const cublas::Api* api_ = nullptr;  // loaded on first use
   bool missing_ = false;
   cublas::Handle handle_ = nullptr;
-  Address workspace_ = 0;
-  std::size_t workspace_bytes_ = 0;
+  streams::Workspace workspace_;
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };

@@ -10,6 +10,7 @@
 #include "kiln/backend/gpu/order/streams.hpp"
 #include "kiln/backend/gpu/text_kernel.hpp"
 #include "kiln/backend/memory/block_source.hpp"
+#include "kiln/backend/memory/memory_budget.hpp"
 #include "kiln/ops/backend.hpp"
 
 namespace kiln::gpu {
@@ -43,6 +44,8 @@ class Driver : public RefCounted {
   virtual std::string identity() const { return name(); }
   virtual const Capabilities& capabilities() const = 0;
   virtual BlockSource& memory() = 0;
+  /// What may be held of memory(), by pools and by the driver itself.
+  MemoryBudget& budget() { return budget_; }
   /// Tells that these bytes of memory() are now in use, or free again: for drivers that check accesses.
   virtual void acquired(std::byte* /*start*/, std::size_t /*bytes*/) {}
   virtual void released(std::byte* /*start*/, std::size_t /*bytes*/) {}
@@ -71,6 +74,9 @@ class Driver : public RefCounted {
   virtual TextCompiler* texts() { return nullptr; }
   virtual Peer* peer() { return nullptr; }
   virtual Streams* streams() { return nullptr; }
+
+ private:
+  MemoryBudget budget_;
 };
 
 }  // namespace kiln::gpu

@@ -266,13 +266,15 @@ Array Gpu::allocate(Value& result, const Dims& strides, MemoryUse use) {
   const std::size_t bytes = strided::bytes_of(node.desc, name());
   const Purpose purpose{.use = use, .desc = &node.desc};
   while (true) {
+    const std::uint64_t returns = driver().budget().returns();
     try {
       node.storage = make_ref<Memory>(pool_, bytes, purpose);
       break;
     } catch (const MemoryError&) {
       // Otherwise the memory of the collectives, or what others copied or do not use, is free now, unless another thread
       // takes it.
-      if (!running_collectives_.await_all() && !lent_.await_all() && !pool_->release_others(pool_->order().current()))
+      if (!running_collectives_.await_all() && !lent_.await_all() &&
+          !pool_->release_others(pool_->order().current(), returns))
         throw;
     }
   }

@@ -18,31 +18,34 @@ std::size_t limit_of(const Driver& driver) {
 }  // namespace
 
 std::byte* SharedLimit::map(std::size_t bytes) {
+  if (!budget_.take(bytes)) return nullptr;
   const std::lock_guard lock(mutex_);
-  if (bytes > limit_ || held_ > limit_ - bytes) return nullptr;
-  std::byte* const start = source_.map(bytes);
-  if (start) held_ += bytes;
+  std::byte* start = nullptr;
+  try {
+    start = source_.map(bytes);
+  } catch (...) {
+    budget_.give_back(bytes);
+    throw;
+  }
+  if (!start) budget_.give_back(bytes);
   return start;
 }
 
 bool SharedLimit::unmap(std::byte* start, std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (!source_.unmap(start, bytes)) return false;
-  held_ -= bytes;
+  budget_.give_back(bytes);
   return true;
-}
-
-void SharedLimit::set_limit(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  limit_ = bytes;
 }
 
 Pool::Pool(Ref<Driver> driver)
     : driver_(std::move(driver)),
       order_(*driver_),
-      memory_(driver_->memory(), limit_of(*driver_)),
+      memory_(driver_->memory(), driver_->budget()),
       blocks_(limit_of(*driver_), memory_, MemoryPool::Order::LowestFirst),
-      limit_(limit_of(*driver_)) {}
+      limit_(limit_of(*driver_)) {
+  driver_->budget().set_limit(limit_);
+}
 
 MemoryPool& Pool::blocks(int stream) {
   if (stream == 0) return blocks_;
@@ -74,7 +77,7 @@ MemoryStatistics Pool::statistics() {
 }
 
 void Pool::set_limit(std::size_t bytes) {
-  memory_.set_limit(bytes);
+  driver_->budget().set_limit(bytes);
   std::int64_t held = 0;
   for_each([&](MemoryPool& pool, int) {
     limit_ = bytes;
@@ -92,15 +95,26 @@ void Pool::release_unused() {
   for_each([](MemoryPool& pool, int) { pool.release_unused(); });
 }
 
-bool Pool::release_others(int stream) {
-  bool released = false;
+bool Pool::release_others(int stream, std::uint64_t since) {
   for_each([&](MemoryPool& pool, int number) {
-    if (number == stream) return;
-    const std::int64_t before = pool.statistics().reserved;
-    pool.release_unused();
-    released |= pool.statistics().reserved < before;
+    if (number != stream) pool.release_unused();
   });
-  return released;
+  return driver_->budget().returns() != since;
+}
+
+std::string Pool::report() {
+  std::vector<std::string> streams;
+  std::int64_t reserved = 0;
+  for_each([&](MemoryPool& pool, int number) {
+    streams.push_back(number ? text("stream ", number, ": ", pool.report()) : pool.report());
+    reserved += pool.statistics().reserved;
+  });
+  if (streams.size() == 1) return streams[0];
+  const std::int64_t held = static_cast<std::int64_t>(driver_->budget().held());
+  std::string all = text("all streams hold ", text_of_bytes(held));
+  if (held > reserved) all += text(", of which libraries ", text_of_bytes(held - reserved));
+  for (std::size_t i = 0; i < streams.size(); ++i) all += text("; ", i ? "" : "the first stream: ", streams[i]);
+  return all;
 }
 
 std::size_t Pool::size_of_block(std::size_t bytes) const {
@@ -172,7 +186,7 @@ Memory::Memory(Ref<Pool>&& pool, int stream, std::size_t bytes, const Purpose& p
   const std::string what = purpose.desc ? text("a tensor ", purpose.desc->dtype, " ", purpose.desc->shape) : "a kernel";
   fail<MemoryError>(pool_->driver().name(), ": ", what, " needs ", bytes, " bytes (",
                     text_of_bytes(static_cast<std::int64_t>(bytes)), "), for which there is no room; ",
-                    pool_->blocks(stream).report());
+                    pool_->report());
 }
 
 // The block stays as it is where the stream cannot wait: its device does nothing more.

@@ -22,19 +22,18 @@ namespace kiln::gpu {
 using strided::Array;
 using strided::read;
 
-/// The memory of a driver, as far as all pools together may hold it.
+/// The memory of a driver, as far as its budget lets pools hold it.
 class SharedLimit final : public BlockSource {
  public:
-  SharedLimit(BlockSource& source, std::size_t limit) : source_(source), limit_(limit) {}
+  SharedLimit(BlockSource& source, MemoryBudget& budget) : source_(source), budget_(budget) {}
   std::byte* map(std::size_t bytes) override;
   bool unmap(std::byte* start, std::size_t bytes) override;
   bool returns_parts() const override { return source_.returns_parts(); }
-  void set_limit(std::size_t bytes);
 
  private:
   BlockSource& source_;
+  MemoryBudget& budget_;
   std::mutex mutex_;
-  std::size_t limit_, held_ = 0;
 };
 
 /// The device's memory pools, one for each of its streams, and the driver that their blocks come from; lives as long as
@@ -55,8 +54,11 @@ class Pool : public RefCounted {
   void set_limit(std::size_t bytes);
   void reset_peak();
   void release_unused();
-  /// Gives unused memory of other streams back to the device; false where there was none.
-  bool release_others(int stream);
+  /// What each stream holds, and the driver's libraries: for errors.
+  std::string report();
+  /// Gives unused memory of other streams back to the device. Did anybody give some back since budget().returns() was
+  /// `since`? Read before a request that failed, it tells whether another could succeed.
+  bool release_others(int stream, std::uint64_t since);
 
  private:
   /// Calls f(pool, stream) for each pool; nobody adds one meanwhile.

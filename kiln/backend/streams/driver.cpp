@@ -148,9 +148,14 @@ void StreamDriver::open_stream(int number) {
 // An event may be destroyed while a stream has yet to wait for it.
 void StreamDriver::wait_for_stream(int number, int other) {
   Work &waits = work(number), &works = work(other);
-  Event reached(works.stream);
-  works.queue.flush_and([&] { reached.record(); });
-  waits.queue.flush_and([&] { reached.wait_in(*waits.stream); });
+  try {
+    Event reached(works.stream);
+    works.queue.flush_and([&] { reached.record(); });
+    waits.queue.flush_and([&] { reached.wait_in(*waits.stream); });
+  } catch (const Error& error) {
+    stream_->lose(text("a stream could not wait for another: ", error.message()));
+    throw;
+  }
 }
 
 void StreamDriver::forget() {

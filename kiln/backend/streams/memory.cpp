@@ -15,6 +15,24 @@ bool DeviceMemory::unmap(std::byte* start, std::size_t) {
   return when_done_([&] { freed = stream_->api().memory_free(address_of(start)) == kSuccess; }) && freed;
 }
 
+Workspace::~Workspace() {
+  if (!address_) return;
+  stream_->last_api().memory_free(address_);
+  if (counts()) budget_.give_back(bytes_);
+}
+
+bool Workspace::reserve(std::size_t bytes) {
+  if (address_) return bytes_ >= bytes;
+  if (counts() && !budget_.take(bytes)) return false;
+  if (stream_->api().memory_alloc(&address_, bytes) == kSuccess) {
+    bytes_ = bytes;
+    return true;
+  }
+  address_ = 0;
+  if (counts()) budget_.give_back(bytes);
+  return false;
+}
+
 Pinned::Pinned(Ref<Stream> stream, std::size_t bytes) : stream_(std::move(stream)), size_(bytes), done_(stream_) {
   void* memory = nullptr;
   stream_->check(stream_->api().host_alloc(&memory, bytes, kHostAllocPortable), "allocating ", bytes,

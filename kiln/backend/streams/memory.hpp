@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "kiln/backend/memory/block_source.hpp"
+#include "kiln/backend/memory/memory_budget.hpp"
 #include "kiln/backend/streams/stream.hpp"
 #include "kiln/core/function_ref.hpp"
 
@@ -22,6 +23,29 @@ class DeviceMemory final : public BlockSource {
  private:
   const Ref<Stream> stream_;
   const WhenDone when_done_;
+};
+
+/// Memory of the device that a library of a stream works in, given back at the end. That of a stream beside the first
+/// counts against the device's budget; the first's is part of what no budget holds (usable_memory()).
+class Workspace {
+ public:
+  Workspace(Ref<Stream> stream, MemoryBudget& budget) : stream_(std::move(stream)), budget_(budget) {}
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  /// Takes so many bytes, unless it has some already. False where there is no room.
+  bool reserve(std::size_t bytes);
+  Address address() const { return address_; }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  bool counts() const { return stream_->number_of_stream() != 0; }
+
+  const Ref<Stream> stream_;
+  MemoryBudget& budget_;
+  Address address_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 /// Pinned memory of the host, so that copies to and from the device run while the host continues; and an event that

@@ -183,7 +183,8 @@ void Queue::flush() {
   flush_locked();
 }
 
-// The commands are dropped even if one throws: the caller that gets the error does not submit them again.
+// The commands are dropped even if one throws: the caller that gets the error does not submit them again. What reads the
+// results of any of them must not take for numbers what lies in their memory.
 void Queue::flush_locked() {
   if (commands_.empty()) return;
   struct Emptied {
@@ -193,8 +194,13 @@ void Queue::flush_locked() {
       queue.words_.clear();
     }
   } emptied{*this};
-  if (commands_.size() >= kFewest && run_as_graph()) return;
-  for (const Command& command : commands_) run(command);
+  try {
+    if (commands_.size() >= kFewest && run_as_graph()) return;
+    for (const Command& command : commands_) run(command);
+  } catch (const Error& error) {
+    stream_->lose(text("a command could not be started, and what was queued behind it was dropped: ", error.message()));
+    throw;
+  }
 }
 
 Queue::CachedGraph& Queue::find() {

@@ -75,7 +75,8 @@ class Queue {
   void clear(std::byte* start, std::size_t bytes);
   void multiply(const void* plan, const gpu::Product& product);
   void run(const void* plan, std::span<const std::uint64_t> words);
-  /// Starts all commands.
+  /// Starts all commands. If one fails, those behind it are dropped: its error is thrown, and later reads from the device
+  /// throw it, too (Stream::lose).
   void flush();
   /// Drops all commands, and the graphs that were recorded: their plans are the libraries', which must outlive them.
   void forget();

@@ -170,7 +170,7 @@ TEST_F(CudaAttentions, AreMadeInPieces) {
     asked.device.workspace_bytes = (64 << 10) + heads * of_head;
     for (const std::byte* const start : {asked.device.q_grad.data, asked.device.k_grad.data, asked.device.v_grad.data})
       driver().clear(const_cast<std::byte*>(start), asked.of(start).data.bytes().size());
-    Dnn dnn(make_ref<Stream>(driver_api(), 0));
+    Dnn dnn(make_ref<Stream>(driver_api(), 0), driver().budget());
     EXPECT_EQ(std::ssize(pieces_of(dnn, asked.device)), pieces);
     EXPECT_TRUE(driver().attend(asked.device) || !fake_state());
     if (fake_state())

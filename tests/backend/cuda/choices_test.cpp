@@ -38,7 +38,7 @@ struct Folder {
 std::vector<float> multiply(const Folder& folder, const char* autotune, std::int64_t n = 2) {
   autotune ? ::setenv("KILN_AUTOTUNE", autotune, 1) : ::unsetenv("KILN_AUTOTUNE");
   const Ref<Stream> stream = make_ref<Stream>(driver_api(), 0);
-  Products products(stream, Choices(stream, gpu::CodeCache(std::filesystem::path(folder.name))));
+  Products products(stream, driver().budget(), Choices(stream, gpu::CodeCache(std::filesystem::path(folder.name))));
   ::unsetenv("KILN_AUTOTUNE");
   const std::vector<float> a{1, 2, 3, 4, 5, 6}, b(static_cast<std::size_t>(3 * n), 2);
   Driver& memory = driver();

@@ -25,11 +25,13 @@
 namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201, kNotFound = 500,
-              kNotReady = 600, kIllegalAddress = 700;
+              kNotReady = 600, kIllegalAddress = 700, kUnknown = 999;
 constexpr std::size_t kTotal = std::size_t{256} << 20;
 
 std::atomic<int> error_of_all = kSuccess, microseconds_of_first = 50, microseconds_of_side = 50,
                  microseconds_of_second = 50;
+
+std::atomic<bool> copies_refused = false;  // the next
 
 /// What a stream was asked for while it was recorded.
 struct Graph {
@@ -343,6 +345,7 @@ int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, v
   return later(stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void* stream) {
+  if (copies_refused.exchange(false)) return kUnknown;
   if (context_of(to) != context_of(from)) return kInvalidValue;
   return later(stream, [=] { std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
 }
@@ -525,6 +528,9 @@ void kiln_fake_paces(int microseconds, int microseconds_on_second) {
 void kiln_fake_pace_mine(int microseconds) {
   if (asked_last) asked_last->microseconds_of_own = microseconds;
 }
+
+/// The next copy on a device cannot be started.
+void kiln_fake_refuse_copy() { copies_refused = true; }
 
 FakeState kiln_fake_state() {
   const std::lock_guard lock(mutex);

@@ -12,6 +12,7 @@
 
 #include "kiln/backend/cuda/cublas.hpp"
 #include "kiln/backend/cuda/ranks/nccl.hpp"
+#include "kiln/backend/gpu/gpu.hpp"
 #include "kiln/collective/thread_ranks.hpp"
 #include "kiln/ops/collective/collective.hpp"
 #include "kiln/ops/devices.hpp"
@@ -153,6 +154,35 @@ TEST(CudaStreams, AreLostTogether) {
             "process");
 }
 
+// What was queued behind a command that fails is never done: whoever reads its results must be told.
+TEST(CudaStreams, AreLostWithACommandThatCannotStart) {
+  KILN_NEEDS_DEVICE();
+  if (!fake_state()) GTEST_SKIP() << "a real driver refuses no copy";
+  const auto refuse =
+      reinterpret_cast<void (*)()>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "kiln_fake_refuse_copy"));
+  ASSERT_NE(refuse, nullptr);
+  for (const int more : {0, 8}) {  // few commands are started one by one
+    const auto machine = make_ref<Driver>(0);
+    const Block x(*machine, kBytes), y(*machine, kBytes), z(*machine, kBytes);
+    machine->upload(x.start(), raw(counted(1)));
+    machine->upload(z.start(), raw(counted(2)));
+    machine->synchronize();
+    machine->copy(y.start(), x.start(), kBytes);
+    machine->copy(z.start(), x.start(), kBytes);
+    for (int i = 0; i < more; ++i) machine->clear(y.start(), kBytes);
+    refuse();
+    const std::string cause = "cuda: copying 4000 bytes: CUDA_ERROR_OTHER";
+    EXPECT_NE(sentence_of([&] { return machine->flush(), 0; }).find(cause), std::string::npos);
+    std::thread([&] {  // knows of no error
+      const std::string said = sentence_of([&] { return fetched(*machine, z); });
+      EXPECT_NE(said.find("a command could not be started, and what was queued behind it was dropped: " + cause),
+                std::string::npos)
+          << said;
+    })
+        .join();
+  }
+}
+
 // ---- as programs see them ------------------------------------------------------------------------------------------
 
 std::string missing_products() {
@@ -210,6 +240,26 @@ TEST(CudaStreams, MultiplyAmongThreads) {
       EXPECT_EQ(numbers(matmul(square(static_cast<float>(i), device), z)), all(192.0f * static_cast<float>(i)));
   }
   EXPECT_EQ(numbers(matmul(square(1, device), half)), all(0.5));
+}
+
+// What libraries take for a stream of a thread's own is memory that a program did not have without it.
+TEST(CudaStreams, CountTheirWorkspaces) {
+  KILN_NEEDS_PRODUCTS();
+  for (const bool room : {true, false}) {
+    const auto machine = make_ref<Driver>(0);
+    const Device device(make_ref<gpu::Gpu>(machine));
+    const Value x = square(3, device), twice = scale(2, device);
+    const auto beside_pools = [&] {
+      return static_cast<std::int64_t>(machine->budget().held()) - device.memory().reserved;
+    };
+    EXPECT_EQ(numbers(matmul(x, twice)), all(6));
+    EXPECT_EQ(beside_pools(), 0);
+    if (!room) device.set_memory_limit(std::int64_t{16} << 20);
+    const DeviceStream own(device);
+    EXPECT_EQ(numbers(matmul(x, twice)), all(6));
+    EXPECT_EQ(beside_pools() > 0, room);
+    if (!room) { EXPECT_LE(machine->budget().held(), std::size_t{16} << 20); }
+  }
 }
 
 // Two threads that hand each other what they have computed, one of them slow.

@@ -1,8 +1,10 @@
 // Expressions of many operands at a time: each goes its own way through a function.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <deque>
 
+#include "kiln/core/half.hpp"
 #include "kiln/ops/expression/evaluate.hpp"
 #include "kiln/ops/expression/parse.hpp"
 
@@ -54,6 +56,46 @@ TEST(Evaluators, LetEachGoItsWay) {
     const Cell<std::int32_t> one{.number = x[t]};
     EXPECT_EQ(evaluate(functions[0], std::span(&one, 1))[0].number, rounds(x[t]));
   }
+}
+
+// ---- halves, where a device has none -------------------------------------------------------------------------------
+
+/// Floats around all halves of both kinds, and around all that lie between two.
+std::vector<float> around_halves() {
+  std::vector<float> all;
+  for (std::uint32_t high = 0; high < 0x10000; ++high)
+    for (const std::uint32_t low :
+         {0x0u, 0x1u, 0xfffu, 0x1000u, 0x1001u, 0x2000u, 0x3000u, 0x7fffu, 0x8000u, 0x8001u, 0xf000u, 0xffffu})
+      all.push_back(std::bit_cast<float>(high << 16 | low));
+  return all;
+}
+
+template <class Half>
+void expect_rounded(const char* rounds, const char* bits, const char* back) {
+  const std::vector<float> x = around_halves();
+  std::vector<float> rounded(x.size()), again(x.size());
+  std::vector<std::uint32_t> words(x.size());
+  std::vector<float> in = x;
+  const Column<float> from{.numbers = in.data()}, made{.numbers = rounded.data()}, word{.words = words.data()},
+      returned{.numbers = again.data()};
+  Evaluator<float>(*find_function(rounds), &kWgsl).run({x.size()}, {&from, 1}, {&made, 1});
+  Evaluator<float>(*find_function(bits), &kWgsl).run({x.size()}, {&from, 1}, {&word, 1});
+  Evaluator<float>(*find_function(back), &kWgsl).run({x.size()}, {&word, 1}, {&returned, 1});
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const Half half(x[i]);
+    const auto expected = std::bit_cast<std::uint32_t>(static_cast<float>(half));
+    if (words[i] == half.bits && std::bit_cast<std::uint32_t>(rounded[i]) == expected &&
+        std::bit_cast<std::uint32_t>(again[i]) == expected)
+      continue;
+    if (++wrong < 5) ADD_FAILURE() << rounds << " of " << std::hexfloat << x[i] << ": " << rounded[i];
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+TEST(Evaluators, RoundToHalvesAsTheProcessorDoes) {
+  expect_rounded<F16>("round_to_f16", "bits_of_f16", "from_bits_of_f16");
+  expect_rounded<BF16>("round_to_bf16", "bits_of_bf16", "from_bits_of_bf16");
 }
 
 }  // namespace

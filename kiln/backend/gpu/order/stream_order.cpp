@@ -19,7 +19,13 @@ void StreamOrder::wait_for_others(int number) {
 }
 
 void StreamOrder::have_others_wait(int number) {
-  for (int other = 0, count = opened(); other < count; ++other) wait(other, number, kAll);
+  std::exception_ptr first;
+  for (int other = 0, count = opened(); other < count; ++other) try {
+      wait(other, number, kAll);
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
+    }
+  if (first) std::rethrow_exception(first);
 }
 
 int StreamOrder::open() {

@@ -30,7 +30,8 @@ class StreamOrder {
   void wait(int number, int other, std::uint64_t count);
   /// Work submitted to stream `number` from here on runs after all that other streams were given by now.
   void wait_for_others(int number);
-  /// Work submitted to other streams from here on runs after all that stream `number` was given by now.
+  /// Work submitted to other streams from here on runs after all that stream `number` was given by now. Where one of
+  /// them cannot wait, the others do all the same, and then its error is thrown.
   void have_others_wait(int number);
 
   /// Takes a stream that nobody has, after all that the first was given by now. Throws DeviceError if all are taken.

@@ -27,7 +27,7 @@ StreamUse::~StreamUse() {
 
 StreamAlone::StreamAlone(StreamOrder& order) : order_(order) { order_.wait_for_others(order_.current()); }
 
-// The device does nothing more where the others cannot wait.
+// A driver loses its device where one of the others cannot wait.
 StreamAlone::~StreamAlone() {
   (void)attempt([&] { order_.have_others_wait(order_.current()); });
 }

@@ -18,7 +18,8 @@ class Streams {
   /// Makes the stream of that number, from 1 on, if it is not there: threads may work on it from here on. It stays.
   /// Throws DeviceError or MemoryError.
   virtual void open_stream(int number) = 0;
-  /// Work submitted to stream `number` from here on runs after all that was submitted to `other` by now.
+  /// Work submitted to stream `number` from here on runs after all that was submitted to `other` by now. Where that fails
+  /// it throws, and later reads from the device throw the same: what should have waited may be wrong.
   virtual void wait_for_stream(int number, int other) = 0;
 };
 

@@ -42,44 +42,59 @@ fn abs(x: unsigned) = x;
 fn copysign(x: f32, y) = from_bits((bits(x) & 0x7fffffff) | (bits(y) & 0x80000000));
 fn copysign(x: f64, y) = select(sign_bit(x) == sign_bit(y), x, -x);
 
-// ---- halves, as kiln/core/half.hpp rounds them
+// ---- halves, as kiln/core/half.hpp rounds them. A kernel may convert a hundred times, and compilers that copy a function to
+// each call (SwiftShader's) get many blocks from a return in the middle: these have one return, and few branches.
+fn small_f16(size: word) -> word {  // |x|, where float16 is subnormal, in units of 2^-24
+  let far = 126 - (size >> 23);
+  let shift = select(size < 0x32800000, 25, far);
+  let mantissa = (size & 0x7fffff) | 0x800000;
+  let kept = mantissa >> shift;
+  let rest = mantissa & ((1 << shift) - 1);
+  let up = rest + (kept & 1) > 1 << (shift - 1);
+  return kept + select(up, 1, 0);
+}
 fn bits_of_f16(x: f32) -> word {
   let all = bits(x);
   let top = (all >> 16) & 0x8000;
   let size = all & 0x7fffffff;
-  if (size > 0x7f800000) { return top | 0x7e00; }
-  if (size >= 0x477ff000) { return top | 0x7c00; }
-  if (size < 0x33000001) { return top; }
-  if (size < 0x38800000) {
-    let shift = 126 - (size >> 23);
-    let mantissa = (size & 0x7fffff) | 0x800000;
-    let middle = 1 << (shift - 1);
-    let rest = mantissa & ((1 << shift) - 1);
-    let kept = mantissa >> shift;
-    let up = (rest > middle) | ((rest == middle) & ((kept & 1) == 1));
-    return top | (kept + select(up, 1, 0));
-  }
   let rebased = size - 0x38000000;
-  return top | ((rebased + 0xfff + ((rebased >> 13) & 1)) >> 13);
+  var near = (rebased + 0xfff + ((rebased >> 13) & 1)) >> 13;
+  if (size < 0x38800000) { near = small_f16(size); }
+  let bounded = select(size < 0x477ff000, near, 0x7c00);
+  let whole = select(size > 0x7f800000, 0x7e00, bounded);
+  return top | whole;
 }
 fn from_bits_of_f16(w: word) -> f32 {
   let top = (w & 0x8000) << 16;
   let exponent = (w >> 10) & 31;
-  let mantissa = w & 0x3ff;
-  if (exponent == 31) { return from_bits(top | 0x7f800000 | (mantissa << 13)); }
-  if (exponent == 0) {
-    let size: number = to_number(mantissa) * 5.9604644775390625e-8;
-    return from_bits(bits(size) | top);
+  let normal = ((w & 0x7fff) << 13) + 0x38000000;
+  let above = normal + 0x38000000;
+  let large = select(exponent == 31, above, normal);
+  let size: number = to_number(w & 0x3ff) * 5.9604644775390625e-8;
+  let small = bits(size);
+  let whole = select(exponent == 0, small, large);
+  return from_bits(top | whole);
+}
+fn round_to_f16(x: f32) {
+  let all = bits(x);
+  let top = all & 0x80000000;
+  let size = all & 0x7fffffff;
+  var near = (size + 0xfff + ((size >> 13) & 1)) & 0xffffe000;
+  if (size < 0x38800000) {
+    let units: number = to_number(small_f16(size)) * 5.9604644775390625e-8;
+    near = bits(units);
   }
-  return from_bits(top | ((exponent + 112) << 23) | (mantissa << 13));
+  let bounded = select(size < 0x477ff000, near, 0x7f800000);
+  let whole = select(size > 0x7f800000, 0x7fc00000, bounded);
+  return from_bits(top | whole);
 }
 fn bits_of_bf16(x: f32) -> word {
   let all = bits(x);
-  if ((all & 0x7fffffff) > 0x7f800000) { return (all >> 16) | 0x40; }
-  return (all + 0x7fff + ((all >> 16) & 1)) >> 16;
+  let quiet = (all >> 16) | 0x40;
+  let near = (all + 0x7fff + ((all >> 16) & 1)) >> 16;
+  return select((all & 0x7fffffff) > 0x7f800000, quiet, near);
 }
 fn from_bits_of_bf16(w: word) -> f32 = from_bits(w << 16);
-fn round_to_f16(x: f32) = from_bits_of_f16(bits_of_f16(x));
 fn round_to_bf16(x: f32) = from_bits_of_bf16(bits_of_bf16(x));
 // The float32 next to a float64, and back; and the one that rounds to halves as x does: its last bit is set where bits
 // were lost.

@@ -41,6 +41,7 @@ class Deferred final : public Driver, Streams, BlockSource, Collectives {
   void open_stream(int number) override { opened = std::max(opened, number); }
   void wait_for_stream(int number, int other) override {
     const std::lock_guard lock(mutex_);
+    require<DeviceError>(number != cannot_wait, "deferred: stream ", number, " cannot wait");
     ++waits;
     const std::size_t place = at(other).added;
     add([=, this] { run(other, place); }, number);
@@ -84,7 +85,7 @@ class Deferred final : public Driver, Streams, BlockSource, Collectives {
     return at(number).added;
   }
 
-  int opened = 0, waits = 0;
+  int opened = 0, waits = 0, cannot_wait = -1;
 
  private:
   struct Commands {

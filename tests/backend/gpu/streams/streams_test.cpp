@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kiln/backend/gpu/gpu.hpp"
+#include "kiln/backend/gpu/order/stream_use.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "kiln/ops/planned/sequence.hpp"
 #include "kiln/ops/scope/device_stream.hpp"
@@ -194,11 +195,36 @@ TEST(GpuStreams, ShareOneLimitOfMemory) {
       said = sentence_of([&] { return large(); });
     }).join();
     EXPECT_NE(said.find("needs 8388608 bytes"), std::string::npos) << said;
+    for (const char* const part : {"; all streams hold 16 MiB; the first stream: 8 MiB in use",
+                                   "; stream 1: 8 MiB in use", "the largest: 1 result float32 [2097152] (8 MiB)"})
+      EXPECT_NE(said.find(part), std::string::npos) << part << " in: " << said;
   }
   EXPECT_EQ(on.device.memory().in_use, 0);
   EXPECT_EQ(on.device.memory().reserved, 16 * kMega);
   const Value x = large(), y = large();  // what the other stream holds unused is given back for it
   EXPECT_EQ(on.device.memory().in_use, 16 * kMega);
+}
+
+// Each has 8 MiB at most in use, of 16, so that there is always room: unused memory of other sizes is given back for it,
+// by whoever is first.
+TEST(GpuStreams, FindRoomWhileOthersTakeAndGiveBack) {
+  const Machine on;
+  on.device.set_memory_limit(std::int64_t{16} << 20);
+  const auto work = [&](std::int64_t seed) {
+    const DeviceStream own(on.device);
+    for (std::int64_t i = 0; i < 300; ++i) {
+      seed = (seed * 48271) % 2147483647;
+      const std::int64_t megabytes = 3 + seed % 6;
+      const Value taken = on.gpu->scratch({Shape{megabytes << 18}, DType::F32});
+      if (seed % 3 == 0) std::this_thread::yield();
+    }
+  };
+  std::string said[2];
+  std::thread first([&] { said[0] = sentence_of([&] { return work(1), 0; }); });
+  std::thread second([&] { said[1] = sentence_of([&] { return work(2), 0; }); });
+  first.join();
+  second.join();
+  EXPECT_EQ(said[0] + said[1], "");
 }
 
 // ---- beginning and end ---------------------------------------------------------------------------------------------
@@ -239,6 +265,19 @@ TEST(GpuStreams, Nest) {
   const Value z = y * 2;
   EXPECT_EQ(static_cast<const Memory&>(*z.node()->storage).stream(), 1);
   EXPECT_EQ(floats(z), times(counted(1), 4));
+}
+
+TEST(GpuStreams, ReleaseAllThatCanWait) {
+  const Machine on;
+  const DeviceStream first(on.device), second(on.device);
+  int before = 0;
+  {
+    const StreamAlone alone(on.gpu->pool()->order());
+    before = on.driver->waits;
+    on.driver->cannot_wait = 0;
+  }
+  EXPECT_EQ(on.driver->waits, before + 1) << "stream 1 waits, though the first cannot";
+  on.driver->cannot_wait = -1;
 }
 
 TEST(GpuStreams, AreSoMany) {
