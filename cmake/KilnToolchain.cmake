@@ -26,6 +26,12 @@ if(NOT KILN_PORTABLE)
   find_package(Threads REQUIRED)
 endif()
 
+# A product and the sum after it are rounded one by one on every processor, as they are on x86-64 without AVX2: results have
+# the same bits.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|riscv64")
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+endif()
+
 if(PROJECT_IS_TOP_LEVEL)
   find_program(KILN_CCACHE ccache)
   if(KILN_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

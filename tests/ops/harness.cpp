@@ -364,7 +364,7 @@ TEST(OpTable, HasARowForEveryOpAndEveryFunction) {
 /// Kernels without threads: their work is small, or another op's, or a library's, or that of whoever carries bytes.
 std::set<std::string> never_cut() {
   std::set<std::string> names = {"all_gather", "arange", "broadcast", "expand", "permute", "slice", "unfold"};
-  if (!cpu::lapack_kernels) names.merge(std::set<std::string>{"eigh", "qr", "svd"});
+  if (!cpu::lapack_kernels) names.merge(std::set<std::string>{"cholesky", "eigh", "qr", "svd"});
   return names;
 }
 

@@ -35,7 +35,7 @@ inline bool is_inner_path(std::string_view path) {
   for (;;) {
     const std::size_t slash = path.find('/');
     const std::string_view part = path.substr(0, slash);
-    const auto is_bad = [](char c) { return (c >= 0 && c < 32) || c == 127 || c == '\\'; };
+    const auto is_bad = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127 || c == '\\'; };
     if (part.empty() || part.size() > 255 || part == "." || part == ".." || std::ranges::any_of(part, is_bad))
       return false;
     if (slash == path.npos) return true;

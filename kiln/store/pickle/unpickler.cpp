@@ -182,7 +182,8 @@ class Machine {
   void long_number(std::uint64_t size) {
     const std::string_view bytes = in_.text(size);
     if (bytes.size() > 8) return push(Long{bytes});
-    std::int64_t number = !bytes.empty() && bytes.back() < 0 ? -1 : 0;  // the last byte has the sign
+    std::int64_t number =
+        !bytes.empty() && static_cast<signed char>(bytes.back()) < 0 ? -1 : 0;  // the last byte has the sign
     std::memcpy(&number, bytes.data(), bytes.size());
     push(number);
   }

@@ -23,11 +23,16 @@ static struct Place {
   return (unsigned int)((unsigned long long)a * b >> 32);
 }
 #define KILN_HALVES
+#ifdef __aarch64__  // whose g++ 12 has the other name in C alone
+using Half = __fp16;
+#else
+using Half = _Float16;
+#endif
 [[maybe_unused]] static float kiln_from_f16(unsigned int w) {
-  return (float)__builtin_bit_cast(_Float16, (unsigned short)w);
+  return (float)__builtin_bit_cast(Half, (unsigned short)w);
 }
 [[maybe_unused]] static unsigned int kiln_to_f16(float x) {
-  return __builtin_bit_cast(unsigned short, (_Float16)x);
+  return __builtin_bit_cast(unsigned short, (Half)x);
 }
 [[maybe_unused]] static unsigned int kiln_to_bf16(float x) {
   const unsigned int bits = __builtin_bit_cast(unsigned int, x);
