@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include "kiln/backend/remote/address.hpp"
+#include "kiln/core/error/shown.hpp"
+#include "kiln/net/options.hpp"
 #include "kiln/net/server.hpp"
 
 namespace kiln {
@@ -43,6 +45,8 @@ class WebHosting final : public Hosting {
   static net::ServerOptions server_options(const HostOptions& options) {
     require<ArgumentError>(options.certificate.empty() == options.key.empty(),
                            "host: TLS takes a certificate and its key, got one of them");
+    require<ArgumentError>(!options.token.empty() || net::is_loopback(options.address), "host: a server at ",
+                           shown(options.address), " lets others in, and they compute here: give it a token");
     net::ServerOptions server{.address = {options.address, options.port}, .origins = options.origins};
     if (!options.certificate.empty()) {
       server.tls.emplace();

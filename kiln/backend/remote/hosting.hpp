@@ -14,7 +14,7 @@
 namespace kiln {
 
 struct HostOptions {
-  std::string address = "127.0.0.1";  // "0.0.0.0": for all who can reach this machine; give it a token then
+  std::string address = "127.0.0.1";  // "0.0.0.0": for all who can reach this machine; it needs a token then
   int port = 3000;                    // 0: a free one
   std::string token{};                // that clients have to show; empty: none
   std::string certificate{}, key{};   // PEM files for TLS; both or none

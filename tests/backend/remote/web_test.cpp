@@ -61,6 +61,14 @@ TEST(Web, ATokenIsAskedFor) {
   EXPECT_NE(prometheus_text(running->counters()).find("kiln_host_connections_refused_total 1\n"), std::string::npos);
 }
 
+TEST(Web, AServerThatOthersReachAsksForAToken) {
+  for (const char* const address : {"0.0.0.0", "::"})
+    EXPECT_EQ(
+        sentence_of([&] { host(Device::cpu(), {.address = address, .port = 0}); }),
+        text("ArgumentError: host: a server at ", address, " lets others in, and they compute here: give it a token"));
+  EXPECT_GT(host(Device::cpu(), {.address = "0.0.0.0", .port = 0, .token = "secret"})->port(), 0);
+}
+
 TEST(Web, AFirstMessageIsShort) {
   const auto running = host(Device::cpu(), {.port = 0, .token = "secret"});
   const std::string said = sentence_of([&] { device_of(running->port(), {.token = std::string(100'000, 'x')}); });
