@@ -93,7 +93,7 @@ void multiply(Lowering& to, Site& site, View a, View b) {
     contract(to, std::move(sum));
     return result;
   };
-  auto x = scaled_whole(a), y = scaled_whole(b);
+  auto x = scaled_whole(to.program, a), y = scaled_whole(to.program, b);
   if (x && y && is_same_along(x->factor, column) && is_same_along(y->factor, row) && sums_fit(a.shape.back())) {
     x->factor.shape = y->factor.shape = desc.shape;
     site.out = {rescaled(sums(x->whole, y->whole, DType::I32), x->factor, y->factor)};
@@ -145,7 +145,7 @@ Contraction direct(Lowering& to, const op::Conv& conv, const View& x, const View
 bool convolve_whole(Lowering& to, Site& site, const op::Conv& conv, const View& x, const View& weight,
                     const View& added) {
   const Desc& desc = site.result();
-  const auto image = scaled_whole(x), kernel = scaled_whole(weight);
+  const auto image = scaled_whole(to.program, x), kernel = scaled_whole(to.program, weight);
   if (!image || !kernel || !image->factor.is_number() || numel(weight.shape) == 0) return false;
   for (int dim = 1; dim < weight.shape.size(); ++dim)
     if (!is_same_along(kernel->factor, dim)) return false;

@@ -1,6 +1,8 @@
 #include "kiln/compile/whole.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace kiln::compile {
 namespace {
@@ -29,26 +31,50 @@ View alone(const View& view, std::uint16_t operand) {
 
 bool is_element(const Operand& operand) { return operand.is_number || operand.access.index < 0; }
 
-/// Integers of 8 bits, or a whole number that is one of them, as int32.
+/// The operand of a step that a cast to float32 may stand before.
+const Operand* uncast(const View& view, From at) {
+  if (step_as<op::Cast>(view, at)) at = operand_of(view, at, 0);
+  return at.from == From::Input ? &view.value.in[at.index] : nullptr;
+}
+
+/// Elements of 8-bit integers that are cast to float32, as int32.
 std::optional<View> narrow(const View& view, From at) {
-  if (at.from == From::Input) {
-    const Operand& operand = view.value.in[at.index];
-    if (!operand.is_number || !is_float(operand.dtype)) return {};
-    const double number = operand.number.to<double>();
-    if (number != std::floor(number) || std::fabs(number) > 255) return {};
-    return number_view(static_cast<std::int64_t>(number), DType::I32, view.shape);
-  }
   const auto* const cast = step_as<op::Cast>(view, at);
-  const From from = cast ? operand_of(view, at, 0) : at;
-  if (!cast || view.value.steps[at.index].dtype != DType::F32 || from.from != From::Input) return {};
-  const Operand& operand = view.value.in[from.index];
-  if (!is_integer(operand.dtype) || size_of(operand.dtype) != 1 || !is_element(operand)) return {};
-  return combined(op::Cast{DType::I32}, DType::I32, view.shape, {alone(view, from.index)});
+  const Operand* const operand = uncast(view, at);
+  if (!cast || !operand || view.value.steps[at.index].dtype != DType::F32) return {};
+  if (operand->is_number || operand->access.index >= 0) return {};
+  if (!is_integer(operand->dtype) || size_of(operand->dtype) != 1) return {};
+  return combined(op::Cast{DType::I32}, DType::I32, view.shape, {alone(view, operand_of(view, at, 0).index)});
+}
+
+/// The number that an operand is everywhere: a number, or a constant of equal elements.
+std::optional<double> same_everywhere(const Program& program, const Operand& operand) {
+  if (operand.is_number) return operand.number.to<double>();
+  const Buffer& buffer = program[operand.access.buffer];
+  if (!is_element(operand) || buffer.place != Buffer::Place::Constant || buffer.count == 0) return {};
+  const std::vector<double> numbers = buffer.data.to_vector<double>();
+  if (std::ranges::adjacent_find(numbers, std::not_equal_to<>()) != numbers.end()) return {};
+  return numbers[0];
+}
+
+/// Integers less their zero point, which is one number or has the integers' type.
+std::optional<View> shifted_by(const Program& program, const View& whole, const View& view, From zero) {
+  const Operand* const operand = uncast(view, zero);
+  const auto number = operand ? same_everywhere(program, *operand) : std::nullopt;
+  if (!number) {
+    const auto point = narrow(view, zero);
+    if (!point) return {};
+    return combined(kSubtract, DType::I32, view.shape, {whole, *point});
+  }
+  if (*number == 0) return whole;
+  if (*number != std::floor(*number) || std::fabs(*number) > 255) return {};
+  const View point = number_view(static_cast<std::int64_t>(*number), DType::I32, view.shape);
+  return combined(kSubtract, DType::I32, view.shape, {whole, point});
 }
 
 }  // namespace
 
-std::optional<Scaled> scaled_whole(const View& view) {
+std::optional<Scaled> scaled_whole(const Program& program, const View& view) {
   const From top = view.value.value;
   if (!is_binary(view, top, kMultiply)) return {};
   const From shifted = operand_of(view, top, 0), scale = operand_of(view, top, 1);
@@ -57,11 +83,10 @@ std::optional<Scaled> scaled_whole(const View& view) {
   if (factor.dtype != DType::F32 || !is_element(factor)) return {};
   const bool shifts = is_binary(view, shifted, kSubtract);
   const auto whole = narrow(view, shifts ? operand_of(view, shifted, 0) : shifted);
-  if (!whole || whole->is_number()) return {};
-  if (!shifts) return Scaled{*whole, alone(view, scale.index)};
-  const auto zero = narrow(view, operand_of(view, shifted, 1));
-  if (!zero) return {};
-  return Scaled{combined(kSubtract, DType::I32, view.shape, {*whole, *zero}), alone(view, scale.index)};
+  if (!whole) return {};
+  const auto moved = shifts ? shifted_by(program, *whole, view, operand_of(view, shifted, 1)) : whole;
+  if (!moved) return {};
+  return Scaled{*moved, alone(view, scale.index)};
 }
 
 bool is_same_along(const View& factor, int dim) {
@@ -70,7 +95,7 @@ bool is_same_along(const View& factor, int dim) {
 }
 
 bool sums_fit(std::int64_t terms) {
-  constexpr std::int64_t kLargest = 255 * 255;
+  constexpr std::int64_t kLargest = (128 + 255) * (128 + 255);
   return terms <= ((std::int64_t{1} << 31) - 1) / kLargest;
 }
 

@@ -11,7 +11,7 @@ struct Scaled {
   View factor;  // float32, of the same shape
 };
 /// A view of 8-bit integers, less their zero points, times a scale; nothing if it is not one.
-std::optional<Scaled> scaled_whole(const View& view);
+std::optional<Scaled> scaled_whole(const Program& program, const View& view);
 
 /// Whether the factor is the same along a dimension.
 bool is_same_along(const View& factor, int dim);
