@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kiln/backend/capture/replay.hpp"
 #include "kiln/compile/lowering.hpp"
 #include "kiln/core/error/error.hpp"
 
@@ -172,7 +173,19 @@ class Lower {
     return views_[static_cast<std::size_t>(from.id)];
   }
 
+  /// A range between numbers, as a constant; an expansion may make one.
+  bool is_constant(const GraphStep& step) const {
+    return std::holds_alternative<op::Arange>(step.op.is) &&
+           std::ranges::all_of(step.in, [](const GraphOperand& each) { return each.id == GraphOperand::kNumber; });
+  }
+  void keep(const GraphStep& step) {
+    Values numbers;
+    for (const GraphOperand& each : step.in) numbers.emplace_back(each.number);
+    views_[static_cast<std::size_t>(step.first)] = constant(run_step(step, numbers, Device::parse("cpu")).at(0));
+  }
+
   void lower(const GraphStep& step) {
+    if (is_constant(step)) return keep(step);
     Site site{.step = step, .in = {}};
     for (std::size_t i = 0; i < step.in.size(); ++i) {
       site.in.push_back(operand(step, i));

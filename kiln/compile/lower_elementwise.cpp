@@ -27,16 +27,33 @@ bool lower(Lowering& to, Site& site, const op::Elementwise& op) {
   return true;
 }
 
-/// Indices of one dimension, counted from the end where they are negative; whoever reads by them finds those that are out
-/// of range. An index of several dimensions would have to be checked before it is one.
-bool lower_index_of(Site& site, const op::RavelIndex& op) {
-  if (op.shape.size() != 1) return false;
+/// Indices of each dimension as one, counted from the end where they are negative. Whoever reads by it finds an index that is
+/// out of range: of one dimension it is the index itself, of several a negative number.
+bool lower_index_of(Lowering& to, Site& site, const op::RavelIndex& op) {
   const Shape& shape = site.result().shape;
-  const View index = combined(op::Cast{DType::I64}, DType::I64, shape, {expanded(site.in[0], shape)});
-  const View zero = number_view(std::int64_t{0}, DType::I64, shape), size = number_view(op.shape[0], DType::I64, shape);
-  const View is_negative = combined(kLess, DType::Bool, shape, {index, zero});
-  const View moved = combined(kAdd, DType::I64, shape, {index, size});
-  site.out = {combined(op::Where{}, DType::I64, shape, {is_negative, moved, index})};
+  const auto number = [&](std::int64_t each) { return number_view(each, DType::I64, shape); };
+  const auto of = [&](const op::Elementwise& fn, DType dtype, const std::vector<View>& in) {
+    return combined(fn, dtype, shape, in);
+  };
+  const auto where = [&](const View& condition, const View& x, const View& otherwise) {
+    return of(op::Where{}, DType::I64, {condition, x, otherwise});
+  };
+  View all;
+  for (int i = 0; i < op.shape.size(); ++i) {
+    const View zero = number(0), size = number(op.shape[i]);
+    const View index = of(op::Cast{DType::I64}, DType::I64, {expanded(site.in[static_cast<std::size_t>(i)], shape)});
+    View place = where(of(kLess, DType::Bool, {index, zero}), of(kAdd, DType::I64, {index, size}), index);
+    if (op.shape.size() > 1) {
+      place = to.stored(place);
+      const View before =
+          i == 0 ? zero : of(kMultiply, DType::I64, {all, size});  // negative if an index was out of range
+      const View next = where(of(kLess, DType::Bool, {place, size}), of(kAdd, DType::I64, {before, place}), number(-1));
+      place = to.stored(where(of(kLess, DType::Bool, {place, zero}), number(-1), next));
+    }
+    all = place;
+  }
+  if (all.value.in.empty()) return false;
+  site.out = {all};
   return true;
 }
 
@@ -48,7 +65,7 @@ bool lower_elementwise(Lowering& to, Site& site) {
   if (const auto* binary = std::get_if<op::Binary>(&op)) return lower(to, site, *binary);
   if (const auto* where = std::get_if<op::Where>(&op)) return lower(to, site, *where);
   if (const auto* cast = std::get_if<op::Cast>(&op)) return lower(to, site, *cast);
-  if (const auto* index = std::get_if<op::RavelIndex>(&op)) return lower_index_of(site, *index);
+  if (const auto* index = std::get_if<op::RavelIndex>(&op)) return lower_index_of(to, site, *index);
   if (std::holds_alternative<op::Fill>(op)) {
     site.out = {number_view(site.step.in[0].number, site.result().dtype, site.result().shape)};
     return true;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kiln/compile/nest.hpp"
+#include "kiln/compile/whole.hpp"
 #include "kiln/ops/expression/tree.hpp"
 
 namespace kiln::compile {
@@ -75,16 +76,30 @@ void multiply(Lowering& to, Site& site, View a, View b) {
   }
   a = expanded(a, broadcast_to(a.shape, desc.shape));
   b = expanded(b, broadcast_to(b.shape, desc.shape));
-  Contraction sum{.a = a, .b = b, .result = to.buffer_for(desc), .outer = {}, .reduced = {}, .inner = {}};
-  for (int dim = 0; dim < row; ++dim) sum.outer.push_back({desc.shape[dim], {{kA, dim}, {kB, dim}, {kResult, dim}}});
-  sum.outer.push_back({desc.shape[row], {{kA, row}, {kResult, row}}});
-  sum.reduced = {{a.shape.back(), {{kA, column}, {kB, row}}}};
-  const Axis along{desc.shape[column], {{kB, column}, {kResult, column}}};
-  const bool in_rows = std::ranges::all_of(
-      b.value.in, [](const Operand& each) { return each.is_number || each.access.strides.back() <= 1; });
-  (in_rows ? sum.inner : sum.outer).push_back(along);
-  site.out = {sum.result};
-  contract(to, std::move(sum));
+  const auto sums = [&](const View& left, const View& right, DType dtype) {
+    Contraction sum{.a = left,
+                    .b = right,
+                    .result = to.buffer_for({desc.shape, dtype}),
+                    .outer = {},
+                    .reduced = {{left.shape.back(), {{kA, column}, {kB, row}}}},
+                    .inner = {}};
+    for (int dim = 0; dim < row; ++dim) sum.outer.push_back({desc.shape[dim], {{kA, dim}, {kB, dim}, {kResult, dim}}});
+    sum.outer.push_back({desc.shape[row], {{kA, row}, {kResult, row}}});
+    const Axis along{desc.shape[column], {{kB, column}, {kResult, column}}};
+    const bool in_rows = std::ranges::all_of(
+        right.value.in, [](const Operand& each) { return each.is_number || each.access.strides.back() <= 1; });
+    (in_rows ? sum.inner : sum.outer).push_back(along);
+    const View result = sum.result;
+    contract(to, std::move(sum));
+    return result;
+  };
+  auto x = scaled_whole(to.program, a), y = scaled_whole(to.program, b);
+  if (x && y && is_same_along(x->factor, column) && is_same_along(y->factor, row) && sums_fit(a.shape.back())) {
+    x->factor.shape = y->factor.shape = desc.shape;
+    site.out = {rescaled(sums(x->whole, y->whole, DType::I32), x->factor, y->factor)};
+    return;
+  }
+  site.out = {sums(a, b, desc.dtype)};
 }
 
 /// The axes of a convolution of x [batch, in, sizes...] to y [batch, out, sizes...] by weight
@@ -112,6 +127,44 @@ ConvAxes axes_of(const op::Conv& conv, const Shape& x, const Shape& weight, cons
   return axes;
 }
 
+/// The convolution as loops that ask at each place whether it lies in the padding.
+Contraction direct(Lowering& to, const op::Conv& conv, const View& x, const View& weight, const Desc& desc) {
+  const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
+  Contraction sum{.a = x,
+                  .b = weight,
+                  .result = to.buffer_for(desc),
+                  .outer = {axes.batch, axes.group, axes.out},
+                  .reduced = joined({axes.in}, axes.kernel),
+                  .inner = axes.places};
+  sum.begin[kA] = axes.begin;
+  sum.guarded = kA;
+  return sum;
+}
+
+/// The convolution of quantised tensors by sums of int32; `added` may be empty. Returns false where it is none.
+bool convolve_whole(Lowering& to, Site& site, const op::Conv& conv, const View& x, const View& weight,
+                    const View& added) {
+  const Desc& desc = site.result();
+  const auto image = scaled_whole(to.program, x), kernel = scaled_whole(to.program, weight);
+  if (!image || !kernel || !image->factor.is_number() || numel(weight.shape) == 0) return false;
+  for (int dim = 1; dim < weight.shape.size(); ++dim)
+    if (!is_same_along(kernel->factor, dim)) return false;
+  if (!sums_fit(numel(weight.shape) / weight.shape[0])) return false;
+  Contraction sum = direct(to, conv, image->whole, kernel->whole, {desc.shape, DType::I32});
+  const View sums = sum.result;
+  contract(to, std::move(sum));
+  View of_image = image->factor, of_channel = kernel->factor;
+  of_image.shape = of_channel.shape = desc.shape;
+  if (Operand& scale = of_channel.value.in[0]; !scale.is_number) {
+    Counts strides(static_cast<std::size_t>(desc.shape.size()), 0);
+    strides[1] = scale.access.strides[0];
+    scale.access.strides = std::move(strides);
+  }
+  site.out = {rescaled(sums, of_image, of_channel)};
+  if (!added.value.in.empty()) site.out = {combined(kAdd, DType::F32, desc.shape, {site.out[0], added})};
+  return true;
+}
+
 void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weight, const View* bias) {
   const Desc& desc = site.result();
   const DType wide = expr::computed_in(desc.dtype);  // sums of halves are rounded once, with the bias
@@ -129,15 +182,8 @@ void convolve(Lowering& to, Site& site, const op::Conv& conv, View x, View weigh
     return;
   }
   x = to.reread(x);
-  const ConvAxes axes = axes_of(conv, x.shape, weight.shape, desc.shape, kA, kB, kResult);
-  Contraction sum{.a = x,
-                  .b = weight,
-                  .result = to.buffer_for({desc.shape, wide}),
-                  .outer = {axes.batch, axes.group, axes.out},
-                  .reduced = joined({axes.in}, axes.kernel),
-                  .inner = axes.places};
-  sum.begin[kA] = axes.begin;
-  sum.guarded = kA;
+  if (!to.tiles && convolve_whole(to, site, conv, x, weight, added)) return;
+  Contraction sum = direct(to, conv, x, weight, {desc.shape, wide});
   site.out = {sum.result};
   sum.start = added;
   if (!contract(to, std::move(sum)) && bias) site.out = {combined(kAdd, wide, desc.shape, {site.out[0], added})};

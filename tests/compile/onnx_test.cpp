@@ -113,12 +113,15 @@ TEST(CompiledOnnx, ComputesQuantisedConvolutionsAndIntegerProducts) {
   KILN_NEEDS_COMPILER();
   for (const Quantised& file :
        {quantised(quantised_convolution(), {1, 2, 8, 8}), quantised(integer_product(), {3, 32})}) {
-    const CompiledCode code = compile(file.source);
-    EXPECT_LT(code.constant_bytes, 1000);
-    const Library library(code, file.source);
-    std::vector<TensorData> outputs;
-    ASSERT_EQ(library.run({file.input}, outputs), 0);
-    EXPECT_EQ(difference(outputs[0], file.expected, {.relative = 1e-4, .absolute = 1e-5}), "");
+    for (const std::string target : {"host", "m4"}) {
+      const CompiledCode code = compile(file.source, {.target = target});
+      EXPECT_LT(code.constant_bytes, 1000);
+      if (target == "m4") { EXPECT_NE(code.files.at("model.c").find("int sum"), std::string::npos); }
+      const Library library(code, file.source);
+      std::vector<TensorData> outputs;
+      ASSERT_EQ(library.run({file.input}, outputs), 0);
+      EXPECT_EQ(difference(outputs[0], file.expected, {.relative = 1e-4, .absolute = 1e-5}), "");
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/op.hpp"
 #include "kiln/ops/reduce/scan.hpp"
+#include "kiln/ops/sequence/attention.hpp"
 #include "kiln/ops/spatial/conv.hpp"
 #include "kiln/ops/spatial/resample.hpp"
 #include "kiln/ops/spatial/sample.hpp"
@@ -222,6 +223,35 @@ TEST(CompiledOps, IndexOutOfRangeEndsTheRun) {
   EXPECT_EQ(library.run({inputs[0].data(), inputs[1].data()}, outputs), 1);
   EXPECT_EQ(library.run({inputs[0].data(), TensorData::of<std::int64_t>({2}, {-1, 0})}, outputs), 1);
   EXPECT_EQ(library.run({inputs[0].data(), TensorData::of<std::int64_t>({2}, {3, 0})}, outputs), 0);
+}
+
+TEST(CompiledOps, IndicesOfSeveralDimensions) {
+  KILN_NEEDS_COMPILER();
+  const auto chosen = [](const Values& in) {
+    const Value at = emit(op::RavelIndex{Shape{4, 3, 5}}, {in[1], in[2], in[3]});
+    return Values{at, select(flatten(in[0], 0, 2), 0, at)};
+  };
+  const Values inputs{random({4, 3, 5}, 34), whole({3}, {3, -1, 0}), whole({3}, {-3, 2, 1}), whole({3}, {4, 0, -2})};
+  expect_same(chosen, inputs);
+  const Source source{.graph = capture_graph(chosen, inputs)};
+  const Library library(compile(source), source);
+  std::vector<TensorData> outputs;
+  const auto status = [&](std::initializer_list<std::int64_t> rows, std::initializer_list<std::int64_t> columns) {
+    return library.run({inputs[0].data(), TensorData::of<std::int64_t>({3}, rows),
+                        TensorData::of<std::int64_t>({3}, columns), inputs[3].data()},
+                       outputs);
+  };
+  EXPECT_EQ(status({0, 1, 2}, {0, 1, 2}), 0);
+  EXPECT_NE(status({0, 1, 2}, {0, 3, 2}), 0);  // inside the flattened tensor
+  EXPECT_NE(status({0, 1, 2}, {0, 1, -4}), 0);
+  EXPECT_NE(status({4, 1, 2}, {0, 1, 2}), 0);
+  EXPECT_NE(status({-5, 1, 2}, {2, 1, 2}), 0);
+}
+
+TEST(CompiledOps, CausalAttention) {
+  KILN_NEEDS_COMPILER();
+  expect_same([](const Values& in) { return Values{attention(in[0], in[1], in[2], {.causal = true})}; },
+              {random({1, 2, 5, 4}, 35), random({1, 2, 5, 4}, 36), random({1, 2, 5, 4}, 37)});
 }
 
 // An option that asks for all ops to be expanded means those that have an expansion.
