@@ -67,7 +67,7 @@ TEST(BrowserSocket, EndsWhereMoreComesThanIsReceived) {
   const auto socket = opened_socket(1 << 20);
   int count = 0;
   while (count < 400 && arrives(1 << 20, count)) ++count;
-  EXPECT_EQ(count, 256);
+  ASSERT_EQ(count, 256);
   for (int i = 0; i < count; ++i) EXPECT_EQ(socket->receive().value().at(0), static_cast<std::byte>(i));
   EXPECT_EQ(
       sentence([&] { (void)socket->receive(); }),
