@@ -21,6 +21,15 @@ void require_gradient(std::string_view optimizer, const NamedParam& param, const
                       grad.shape(), ", the parameter ", param.value.shape());
 }
 
+/// Throws ShapeError unless the state, or what was computed from it, has the parameter's shape: broadcasting would make
+/// another parameter of it.
+void require_shape(std::string_view optimizer, const NamedParam& param, const Value& made) {
+  require<ShapeError>(
+      made.shape() == param.value.shape(), optimizer, ": the state of '", param.path,
+      "' belongs to a parameter of another shape, ", made.shape(), ", this one has ", param.value.shape(),
+      ": make an optimizer for this model by init(), or forget the state by remove('", param.path, "')");
+}
+
 }  // namespace
 
 OptimizerState::OptimizerState(AnyRule rule, OptimizerOptions options)
@@ -115,7 +124,11 @@ OptimizerState::Changes OptimizerState::changes(const Rates& rates, const std::v
     const std::size_t group = groups[param.path];
     const auto known = states_.find(param.path);
     ParamState& state = states[param.path] = known != states_.end() ? known->second : fresh(param, group);
-    updates[param.path] = updated(groups_[group].rule, values[param.path], *grad, rates[group], state);
+    const AnyRule& rule = groups_[group].rule;
+    for (const Value& slot : state.slots)
+      if (rule.elementwise() && !slot.empty()) require_shape(name, param, slot);
+    const Value& value = updates[param.path] = updated(rule, values[param.path], *grad, rates[group], state);
+    require_shape(name, param, value);
     ++state.steps;
   }
   for (const auto& [path, value] : updates) {

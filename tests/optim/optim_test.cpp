@@ -177,6 +177,26 @@ TEST(Optimizer, LearnsALine) {
   EXPECT_NEAR(model.bias.data().at(0), -1, 1e-3);
 }
 
+TEST(Optimizer, RefusesAParameterOfAnotherShape) {
+  const auto linear = [](std::int64_t out) { return nn::LinearConfig{.in = 2, .out = out}.init(autodiff); };
+  const auto slopes = [](const nn::Linear& model) {
+    return value_and_grad(model, [](const nn::Linear& m) { return m.weight.sum() + m.bias.sum(); }).grads;
+  };
+  // Each state would broadcast to the other's parameter.
+  for (const auto& [made, used] : {std::pair(4, 1), std::pair(1, 4)}) {
+    nn::Linear model = linear(made), other = linear(used);
+    Adam optimizer = AdamConfig{}.init(model);
+    model = optimizer.step(0.1, std::move(model), slopes(model));
+    EXPECT_EQ(sentence_of([&] { return optimizer.step(0.1, other, slopes(other)); }),
+              text("ShapeError: Adam: the state of 'bias' belongs to a parameter of another shape, [", made,
+                   "], this one has [", used,
+                   "]: make an optimizer for this model by init(), or forget the state by remove('bias')"));
+    optimizer.remove("weight");
+    optimizer.remove("bias");
+    EXPECT_EQ(optimizer.step(0.1, other, slopes(other)).weight.shape(), (Shape{used, 2}));
+  }
+}
+
 TEST(Optimizer, SaysWhatIsWrong) {
   const nn::Linear plain = nn::LinearConfig{.in = 1, .out = 1}.init(Device::cpu());
   EXPECT_EQ(sentence_of([&] { AdamConfig{}.init(plain); }),
