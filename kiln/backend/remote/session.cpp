@@ -257,7 +257,7 @@ void Session::hold(Value value, std::int64_t bytes, bool is_view) {
   // Values beyond the limit have failed (over_limit), and take little.
   if (limits_.tensors && values_.size() / 16 > limits_.tensors)
     reader_.wrong("16 times more than ", limits_.tensors, " tensors, which is what the server allows");
-  if (failure_of(value.node())) bytes = 0;
+  if (known_failure({&value, 1})) bytes = 0;
   unsettled_.push_back(next_);
   counters_.bytes_held += bytes;
   values_.emplace(next_++, Held{std::move(value), bytes, is_view});
@@ -270,6 +270,13 @@ void Session::free_value(std::uint64_t number) {
   counters_.bytes_held -= found->second.bytes;
   values_.erase(found);
   counters_.tensors = static_cast<std::int64_t>(values_.size());
+}
+
+Ref<Failure> Session::known_failure(Inputs values) const {
+  Ref<Failure> failure;
+  for (const Value& value : values)
+    if (device_.backend().state(value) == Backend::State::Failed) failure = joined(failure, failure_of(value.node()));
+  return failure;
 }
 
 Ref<Failure> Session::over_limit(std::int64_t bytes) const {

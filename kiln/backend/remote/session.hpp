@@ -124,6 +124,8 @@ class Session {
   /// Gives the value the next number. One that has failed counts no bytes.
   void hold(Value value, std::int64_t bytes, bool is_view = false);
   void free_value(std::uint64_t number);
+  /// The failure of those that have failed. The device may be computing the others now, for the thread of another session.
+  Ref<Failure> known_failure(Inputs values) const;
   /// Returns null, or the failure of results that would take more than the session may have.
   Ref<Failure> over_limit(std::int64_t bytes) const;
   void require_readable(const Values& values) const;

@@ -35,13 +35,13 @@ void Session::require_readable(const Values& values) const {
 
 void Session::send_values(std::uint64_t request, const Values& values) {
   std::vector<TensorData> all;
-  Ref<Failure> failure = failure_among(values);
+  Ref<Failure> failure = known_failure(values);
   if (!failure)
     failure = attempt([&] {
       require_readable(values);
       all = device_.backend().start_read(values)->wait();
     });
-  if (const Ref<Failure> known = failure_among(values)) failure = known;
+  if (const Ref<Failure> known = known_failure(values)) failure = known;
   settle();
   if (failure) return answer_failed(request, *failure);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -105,10 +105,9 @@ void Session::settle() {
     const std::uint64_t number = unsettled_.front();
     if (const auto found = values_.find(number); found != values_.end()) {
       if (arriving_ && number == next_ - 1) break;
-      const Backend::State state = backend.state(found->second.value);
-      if (state == Backend::State::Waiting) break;
-      const Ref<Failure> failure =
-          state == Backend::State::Failed ? failure_of(found->second.value.node()) : Ref<Failure>();
+      const Value& value = found->second.value;
+      if (backend.state(value) == Backend::State::Waiting) break;
+      const Ref<Failure> failure = known_failure({&value, 1});
       if (failure) {
         list.whole(number);
         write_roots(list, *failure);

@@ -109,7 +109,7 @@ void Session::run(const op::Op& op, Call call, std::int64_t bytes) {
     });
     // A backend that runs a call at once throws the failure of an operand: that one is known to the client.
     if (failure)
-      if (const Ref<Failure> known = failure_among(call.in)) failure = known;
+      if (const Ref<Failure> known = known_failure(call.in)) failure = known;
   }
   if (failure)
     for (Value& value : call.out) value = failed_value(Desc(value.node()->desc), failure);
@@ -154,7 +154,7 @@ void Session::replay() {
   if (!failure) {
     failure = attempt([&] { outputs = program.graph->replay(inputs, options); });
     if (failure)
-      if (const Ref<Failure> known = failure_among(inputs)) failure = known;
+      if (const Ref<Failure> known = known_failure(inputs)) failure = known;
   }
   if (program.graph) counters_.calls += static_cast<std::int64_t>(program.graph->size());
   for (std::size_t i = 0; i < program.gives.size(); ++i) {
