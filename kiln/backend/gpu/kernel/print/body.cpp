@@ -242,7 +242,6 @@ void Body::statements(const Statements& list, const std::string& indent) {
       case Statement::Kind::MatrixClear:
       case Statement::Kind::MatrixLoad:
       case Statement::Kind::MatrixMultiply:
-      case Statement::Kind::MatrixScale:
       case Statement::Kind::MatrixStore: matrix(statement, indent); break;
       case Statement::Kind::Fence:
         if (target_.fence.empty()) lacks("fences among blocks");
