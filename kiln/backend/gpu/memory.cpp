@@ -18,16 +18,16 @@ std::size_t limit_of(const Driver& driver) {
 }  // namespace
 
 std::byte* SharedLimit::map(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);  // also for the share: no pool is refused for one that is cancelled
   if (!budget_.take(bytes)) return nullptr;
-  const std::lock_guard lock(mutex_);
   std::byte* start = nullptr;
   try {
     start = source_.map(bytes);
   } catch (...) {
-    budget_.give_back(bytes);
+    budget_.cancel(bytes);
     throw;
   }
-  if (!start) budget_.give_back(bytes);
+  if (!start) budget_.cancel(bytes);
   return start;
 }
 

@@ -22,6 +22,8 @@ class MemoryBudget {
     held_.fetch_sub(bytes, std::memory_order_acq_rel);
     returns_.fetch_add(1, std::memory_order_acq_rel);
   }
+  /// Gives back a share for which the device had no memory: that makes no room for anybody, and is no return.
+  void cancel(std::size_t bytes) { held_.fetch_sub(bytes, std::memory_order_acq_rel); }
   void set_limit(std::size_t bytes) { limit_.store(bytes, std::memory_order_release); }
   std::size_t held() const { return held_.load(std::memory_order_acquire); }
   /// How many times something was given back: where it has changed since a refusal, there may be room now.

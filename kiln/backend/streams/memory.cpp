@@ -23,13 +23,14 @@ Workspace::~Workspace() {
 
 bool Workspace::reserve(std::size_t bytes) {
   if (address_) return bytes_ >= bytes;
+  const DriverApi& api = stream_->api();  // throws where the device is lost
   if (counts() && !budget_.take(bytes)) return false;
-  if (stream_->api().memory_alloc(&address_, bytes) == kSuccess) {
+  if (api.memory_alloc(&address_, bytes) == kSuccess) {
     bytes_ = bytes;
     return true;
   }
   address_ = 0;
-  if (counts()) budget_.give_back(bytes);
+  if (counts()) budget_.cancel(bytes);
   return false;
 }
 

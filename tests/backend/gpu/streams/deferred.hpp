@@ -86,6 +86,7 @@ class Deferred final : public Driver, Streams, BlockSource, Collectives {
   }
 
   int opened = 0, waits = 0, cannot_wait = -1;
+  bool is_full = false;  // it has no more memory, whatever the limit
 
  private:
   struct Commands {
@@ -102,6 +103,7 @@ class Deferred final : public Driver, Streams, BlockSource, Collectives {
 
   // The simulated device knows the regions that pools hold, and not who uses what of them: that is known too early here.
   std::byte* map(std::size_t bytes) override {
+    if (is_full) return nullptr;
     std::byte* const start = system_pages().map(bytes);
     if (start) inner_->acquired(start, bytes);
     return start;

@@ -205,6 +205,19 @@ TEST(GpuStreams, ShareOneLimitOfMemory) {
   EXPECT_EQ(on.device.memory().in_use, 16 * kMega);
 }
 
+// Others than this program have its memory: what was not given leaves nothing that another attempt could take.
+TEST(GpuStreams, AreToldThatADeviceIsFullBelowItsLimit) {
+  const Machine on;
+  const std::size_t before = on.driver->budget().held();
+  on.driver->is_full = true;
+  const auto large = [&] { return on.gpu->scratch({Shape{2 << 20}, DType::F32}); };
+  const std::string said = sentence_of([&] { return large(); });
+  EXPECT_NE(said.find("needs 8388608 bytes (8 MiB), for which there is no room"), std::string::npos) << said;
+  EXPECT_EQ(on.driver->budget().held(), before);
+  on.driver->is_full = false;
+  EXPECT_NE(address(large()), nullptr);
+}
+
 // Each has 8 MiB at most in use, of 16, so that there is always room: unused memory of other sizes is given back for it,
 // by whoever is first.
 TEST(GpuStreams, FindRoomWhileOthersTakeAndGiveBack) {
