@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/core/setting/setting.hpp"
@@ -199,6 +200,9 @@ void Queue::flush_locked() {
     for (const Command& command : commands_) run(command);
   } catch (const Error& error) {
     stream_->lose(text("a command could not be started, and what was queued behind it was dropped: ", error.message()));
+    throw;
+  } catch (const std::bad_alloc&) {
+    stream_->lose("no host memory");  // a string so short needs none
     throw;
   }
 }
