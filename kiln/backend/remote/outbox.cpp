@@ -63,21 +63,21 @@ void Outbox::post_work(Outgoing entries, bool waits, std::atomic<std::uint64_t>*
   if (closed_) return;
   if (messages_.empty()) timed_since_ = Clock::now();
   entries.number = last_number_ + 1;
-  if (number) *number = entries.number;
   wire::Writer out;
   begin(out, Frame::Work);
   out.whole(entries.number);
   out.bytes(entries.head);
   entries.head = out.take();
-  add(lock, std::move(entries), waits);
+  add(lock, std::move(entries), waits, number);
 }
 
-void Outbox::add(std::unique_lock<std::mutex>& lock, Outgoing message, bool waits) {
+void Outbox::add(std::unique_lock<std::mutex>& lock, Outgoing message, bool waits, std::atomic<std::uint64_t>* number) {
   const std::size_t size = message.size();
-  const std::uint64_t number = message.number;
+  const std::uint64_t own = message.number;
   messages_.push_back(std::move(message));  // where memory ends here, nothing has changed
   bytes_ += size;
-  if (number) last_number_ = number;
+  if (own) last_number_ = own;
+  if (number) *number = own;
   if (waits && size <= kSmall && !sending_ && connection_ && next_ + 1 == messages_.size()) send_next(lock);
   if (has_next()) changed_.notify_all();
 }

@@ -60,7 +60,9 @@ class Outbox {
 
  private:
   void send_all();
-  void add(std::unique_lock<std::mutex>& lock, Outgoing message, bool waits = true);
+  /// `number`, if given, is set to the message's.
+  void add(std::unique_lock<std::mutex>& lock, Outgoing message, bool waits = true,
+           std::atomic<std::uint64_t>* number = nullptr);
   /// Sends the next message with the lock released meanwhile.
   void send_next(std::unique_lock<std::mutex>& lock);
   bool has_next() const { return connection_ && next_ < messages_.size(); }
