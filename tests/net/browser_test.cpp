@@ -75,6 +75,17 @@ TEST(BrowserSocket, EndsWhereMoreComesThanIsReceived) {
   socket->close();
 }
 
+TEST(BrowserSocket, EndsWhereMoreMessagesComeThanAreReceived) {
+  const auto socket = opened_socket(1 << 20);
+  int count = 0;
+  while (count < 2 << 20 && arrives(0, 0)) ++count;
+  ASSERT_EQ(count, 1 << 20);
+  for (int i = 0; i < count; ++i) ASSERT_TRUE(socket->receive().value().empty());
+  EXPECT_EQ(sentence([&] { (void)socket->receive(); }),
+            "net: the connection with there is lost: it sends more than is received here: 1048576 messages wait");
+  socket->close();
+}
+
 TEST(BrowserSocket, TakesAnyAmountThatIsReceived) {
   const auto socket = opened_socket(100 << 20);
   EXPECT_TRUE(arrives(100 << 20, 1));

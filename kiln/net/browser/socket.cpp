@@ -26,6 +26,7 @@ namespace {
 constexpr std::size_t kMostWaiting = 8 << 20;    // bytes of messages that the browser has not taken
 constexpr double kMostBuffered = 8 << 20;        // bytes that it has taken and not sent
 constexpr std::size_t kMostUntaken = 256 << 20;  // bytes that have come and nobody has received; or one message more
+constexpr std::size_t kMostMessages = 1 << 20;   // of them: even one without bytes takes memory
 
 /// The thread of the sockets; it lives as long as the module.
 class SocketThread {
@@ -212,6 +213,10 @@ std::byte* Socket::place(std::size_t bytes) {
   // A browser reads on whatever a page does with it, so that no other end ever waits.
   if (const std::size_t most = std::max(kMostUntaken, most_); !received_.empty() && received_bytes_ + bytes > most) {
     refuse(text("it sends more than is received here: more than ", most, " bytes wait"));
+    return nullptr;
+  }
+  if (received_.size() == kMostMessages) {
+    refuse(text("it sends more than is received here: ", kMostMessages, " messages wait"));
     return nullptr;
   }
   try {
