@@ -166,7 +166,12 @@ void VerifiedPlans::run_pending(Inputs values) {
   inner_->run_pending(fused);
 }
 
-Backend::State VerifiedPlans::state(const Value& value) const { return inner_->state(read(value).fused); }
+// A remote session also asks about values that have yet to arrive, and about those that failed before they came here.
+Backend::State VerifiedPlans::state(const Value& value) const {
+  Storage* const storage = value.node() ? value.node()->storage.get() : nullptr;
+  if (dynamic_cast<const PairStorage*>(storage)) return inner_->state(read(value).fused);
+  return storage && storage->failure() ? State::Failed : State::Arrived;
+}
 
 void VerifiedPlans::sync() {
   inner_->sync();
