@@ -4,7 +4,7 @@
 
 namespace kiln {
 
-/// Writes "kiln: warning: ..., this is said once." on the standard error stream, the first time in a program that
+/// Writes "kiln: warning: WHAT. This is said once." on the standard error stream, the first time in a program that
 /// `what` is said. Any thread may call it.
 void say_once(std::string_view what);
 
