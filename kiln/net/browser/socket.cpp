@@ -238,7 +238,12 @@ void Socket::refuse(std::string why) {
 void Socket::received() {
   const std::lock_guard lock(mutex_);
   const std::size_t bytes = arriving_.size();
-  received_.push_back(std::move(arriving_));
+  try {
+    received_.push_back(std::move(arriving_));
+  } catch (const std::bad_alloc&) {
+    why_.emplace();  // it is lost, and was not closed in an orderly way
+    throw;
+  }
   received_bytes_ += bytes;
   arriving_ = {};
   changed_.notify_all();
@@ -263,7 +268,10 @@ extern "C" {
   const auto socket = Open::all().at(number);
   try {
     return socket ? socket->place(bytes) : nullptr;
-  } catch (const std::exception&) { return nullptr; }
+  } catch (const std::exception&) {
+    socket->closed(std::string());
+    return nullptr;
+  }
 }
 
 [[gnu::used, clang::export_name("kiln_socket_received")]] void kiln_socket_received(int number) {
