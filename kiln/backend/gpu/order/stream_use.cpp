@@ -27,9 +27,10 @@ StreamUse::~StreamUse() {
 
 StreamAlone::StreamAlone(StreamOrder& order) : order_(order) { order_.wait_for_others(order_.current()); }
 
-// A driver loses its device where one of the others cannot wait.
 StreamAlone::~StreamAlone() {
-  (void)attempt([&] { order_.have_others_wait(order_.current()); });
+  try {
+    order_.have_others_wait(order_.current());
+  } catch (...) {}  // a driver loses its device where one of the others cannot wait
 }
 
 void note_written(Storage& storage) {
