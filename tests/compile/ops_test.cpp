@@ -156,6 +156,17 @@ TEST(CompiledOps, ConvolutionsOfIntegersWithZeroPoints) {
               kExact);
 }
 
+// A zero point beyond those of 8-bit integers makes sums that int32 would not hold.
+TEST(CompiledOps, ProductsOfBytesWithADistantZeroPoint) {
+  KILN_NEEDS_COMPILER();
+  const auto product = [](const Values& in) {
+    const auto floats = [](const Value& x) { return (cast(x, DType::F32) - -255.0) * 0.5; };
+    return Values{matmul(floats(in[0]), floats(in[1]))};
+  };
+  constexpr std::int64_t kTerms = 12000;
+  expect_same(product, {full({1, kTerms}, 255, cpu(), DType::U8), full({kTerms, 2}, 255, cpu(), DType::U8)});
+}
+
 TEST(CompiledOps, Indices) {
   KILN_NEEDS_COMPILER();
   const auto indices = [](const Values& in) {
