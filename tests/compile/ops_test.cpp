@@ -203,6 +203,11 @@ TEST(CompiledOps, ResamplesAndBlends) {
         emit(op::Resample{.dim = 3, .from = 3, .to = 6, .mode = Interpolation::Linear, .transposed = true}, {x})};
   };
   expect_same(resized, {random({2, 3, 5, 6}, 31)}, {.relative = 1e-3, .absolute = 1e-3});
+  // What places weigh is no weight of a network.
+  const auto cubic = [](const Values& in) {
+    return Values{interpolate(in[0], {.size = {11, 13}, .mode = Interpolation::Cubic})};
+  };
+  expect_same(cubic, {random({2, 3, 5, 6}, 31)}, {.relative = 1e-5, .absolute = 1e-5}, {.weights = DType::F16});
   const auto sampled = [](const Values& in) {
     const auto with = [&](Interpolation mode, SamplePadding padding) {
       return grid_sample(in[0], in[1], {.mode = mode, .padding = padding});
