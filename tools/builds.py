@@ -139,7 +139,8 @@ cd /usr/share/kiln
 
 def own_suite():
     """The name of the Debian on which this runs; empty elsewhere."""
-    found = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.MULTILINE)
+    release = pathlib.Path("/etc/os-release")
+    found = re.search(r"^VERSION_CODENAME=(\w+)", release.read_text() if release.exists() else "", re.MULTILINE)
     return found[1] if found else ""
 
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "kiln/compile/arena.hpp"
 #include "kiln/compile/lower.hpp"
@@ -40,10 +41,21 @@ bool is_weight(const Buffer& buffer) {
          std::ranges::count_if(shape, [](std::int64_t size) { return size > 1; }) > 1;
 }
 
+/// The buffers that sums in tiles begin with, which are read as floats. One of them may have a matrix's shape, as constants of
+/// the same bytes are one.
+std::set<int> starts(const Program& program) {
+  std::set<int> buffers;
+  for (const Loop& loop : program.loops)
+    if (loop.start >= 0) buffers.insert(loop.value.in[static_cast<std::size_t>(loop.start)].access.buffer);
+  return buffers;
+}
+
 /// Keeps float32 weights as float16: they are read as such, and computed with in float32.
 void halve(Program& program) {
-  for (Buffer& buffer : program.buffers) {
-    if (!is_weight(buffer)) continue;
+  const std::set<int> as_floats = starts(program);
+  for (std::size_t i = 0; i < program.buffers.size(); ++i) {
+    Buffer& buffer = program.buffers[i];
+    if (!is_weight(buffer) || as_floats.contains(static_cast<int>(i))) continue;
     constexpr float kLargest = 65504, kInfinity = std::numeric_limits<float>::infinity();
     for (const float weight : buffer.data.as<float>())
       require<ArgumentError>(!(std::fabs(weight) > kLargest && std::fabs(weight) < kInfinity), "compile: the constant ",

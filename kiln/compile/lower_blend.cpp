@@ -47,10 +47,11 @@ View taken(const View& x, const View& index, int dim, const Shape& shape) {
   return chosen(x, index, dim, x.shape[dim], strides, shape);
 }
 
-/// A constant of the numbers, [rows, taps].
+/// A constant of the numbers, [rows, taps]. It is kept as a list, which is no weight, so that it is never made float16.
 template <class T>
 View table(Lowering& to, const Shape& shape, const std::vector<T>& numbers, DType dtype) {
-  return buffer_view(to.add_constant(TensorData::of<T>(shape, numbers).to(dtype)), dtype, shape);
+  const TensorData list = TensorData::of<T>({std::ssize(numbers)}, numbers);
+  return buffer_view(to.add_constant(list.to(dtype)), dtype, shape);
 }
 
 void resample(Lowering& to, Site& site, const op::Resample& op) {

@@ -67,7 +67,7 @@ std::optional<View> shifted_by(const Program& program, const View& whole, const 
     return combined(kSubtract, DType::I32, view.shape, {whole, *point});
   }
   if (*number == 0) return whole;
-  if (*number != std::floor(*number) || std::fabs(*number) > 255) return {};
+  if (*number != std::floor(*number) || *number < -128 || *number > 255) return {};
   const View point = number_view(static_cast<std::int64_t>(*number), DType::I32, view.shape);
   return combined(kSubtract, DType::I32, view.shape, {whole, point});
 }
@@ -95,7 +95,7 @@ bool is_same_along(const View& factor, int dim) {
 }
 
 bool sums_fit(std::int64_t terms) {
-  constexpr std::int64_t kLargest = (128 + 255) * (128 + 255);
+  constexpr std::int64_t kLargest = (128 + 255) * (128 + 255);  // of int8 less uint8, or uint8 less int8
   return terms <= ((std::int64_t{1} << 31) - 1) / kLargest;
 }
 

@@ -250,7 +250,7 @@ LoadedValues fit(const TensorSource& record, const std::vector<RecordPart>& part
         fail<LoadError>(file, ": ", said);
     std::string list;
     for (const std::string& problem : problems) list += "\n  " + problem;
-    if (owner == "module" && problems.size() == fitted.report.mismatched.size())
+    if (owner == "module" && !options.allow_mismatched && problems.size() == fitted.report.mismatched.size())
       list +=
           "\n  make the module by the config that it was saved with, or LoadOptions::allow_mismatched leaves these as "
           "they are";

@@ -156,6 +156,17 @@ TEST(CompiledOps, ConvolutionsOfIntegersWithZeroPoints) {
               kExact);
 }
 
+// A zero point beyond those of 8-bit integers makes sums that int32 would not hold.
+TEST(CompiledOps, ProductsOfBytesWithADistantZeroPoint) {
+  KILN_NEEDS_COMPILER();
+  const auto product = [](const Values& in) {
+    const auto floats = [](const Value& x) { return (cast(x, DType::F32) - -255.0) * 0.5; };
+    return Values{matmul(floats(in[0]), floats(in[1]))};
+  };
+  constexpr std::int64_t kTerms = 12000;
+  expect_same(product, {full({1, kTerms}, 255, cpu(), DType::U8), full({kTerms, 2}, 255, cpu(), DType::U8)});
+}
+
 TEST(CompiledOps, Indices) {
   KILN_NEEDS_COMPILER();
   const auto indices = [](const Values& in) {
@@ -192,6 +203,11 @@ TEST(CompiledOps, ResamplesAndBlends) {
         emit(op::Resample{.dim = 3, .from = 3, .to = 6, .mode = Interpolation::Linear, .transposed = true}, {x})};
   };
   expect_same(resized, {random({2, 3, 5, 6}, 31)}, {.relative = 1e-3, .absolute = 1e-3});
+  // What places weigh is no weight of a network.
+  const auto cubic = [](const Values& in) {
+    return Values{interpolate(in[0], {.size = {11, 13}, .mode = Interpolation::Cubic})};
+  };
+  expect_same(cubic, {random({2, 3, 5, 6}, 31)}, {.relative = 1e-5, .absolute = 1e-5}, {.weights = DType::F16});
   const auto sampled = [](const Values& in) {
     const auto with = [&](Interpolation mode, SamplePadding padding) {
       return grid_sample(in[0], in[1], {.mode = mode, .padding = padding});

@@ -115,6 +115,14 @@ TEST(Tiles, WeightsOfHalves) {
         return Values{conv(inside, depthwise, of_channels, {.padding = {1, 1}, .groups = 20})};
       },
       {random_of({2, 3, 19, 37}, device)}, options);
+  // A bias and a matrix of the same numbers are one constant.
+  const Value matrix = reshape(of_channels, {4, 5});
+  expect_tiled(
+      [&](const Values& in) {
+        const Value first = matmul(in[1], matrix);
+        return Values{first, conv(in[0], kernel, of_channels, {.padding = {1, 1}})};
+      },
+      {random_of({1, 3, 8, 8}, device), random_of({1, 4}, device)}, options);
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ DatasetPtr<TaggedPicture> tagged_pictures(const std::string& table, const Decode
     TaggedPicture item;
     for (std::size_t column = 1; column < record.size(); ++column) {
       bool has = false;
-      if (const std::string problem = csv::read_cell(record[column], has, file->is_missing(record[column])); !problem.empty())
+      if (const std::string problem = csv::read_cell(record[column], has, file->is_missing(record[column]));
+          !problem.empty())
         csv::fail_cell(*file, index, column, record[column], problem);
       if (has) item.labels.push_back(static_cast<std::int64_t>(column) - 1);
     }

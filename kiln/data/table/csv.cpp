@@ -124,7 +124,7 @@ std::size_t CsvFile::column(std::string_view name) const {
 
 bool CsvFile::is_missing(std::string_view cell) const {
   const std::string_view content = csv::trimmed(cell);
-  return content.empty() || std::ranges::find(format_.missing, content) != format_.missing.end();
+  return content.empty() || std::ranges::find(format_.missing, content, csv::trimmed) != format_.missing.end();
 }
 
 std::vector<std::string> CsvFile::item(std::int64_t index) const {

@@ -128,6 +128,7 @@ TEST(Csv, TakesMissingCellsThatTheFormatNames) {
   const std::string head = "colour,count,ripe,name,weight,price\nGreen,1,true,a,1,";
   EXPECT_FALSE(read(head + " NA \n", {.missing = {"NA", "?"}}));
   EXPECT_FALSE(read(head + "?\n", {.missing = {"NA", "?"}}));
+  EXPECT_FALSE(read(head + "NA\n", {.missing = {" NA"}}));
   EXPECT_FALSE(read(head + "\n", {.missing = {"NA"}}));
   EXPECT_EQ(read(head + "2\n", {.missing = {"NA"}}), 2);
   for (const std::string none : {"NA", "N/A", "null", "?"})
