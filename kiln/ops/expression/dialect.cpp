@@ -122,16 +122,17 @@ constexpr Native kCudaHalves[] = {
 // Drivers may assume that there are no infinities and NaNs, and round halves as they like: functions that test for or
 // create these work on the bits. Functions that are accurate only for some operands are the library's.
 constexpr Native kShaderNatives[] = {
-    {"abs", kFloats, "abs($0)"},   {"sqrt", kFloats, "sqrt($0)"},   {"floor", kFloats, "floor($0)"},
-    {"ceil", kFloats, "ceil($0)"}, {"trunc", kFloats, "trunc($0)"}, {"exp", kF32, "exp($0)"},
-    {"exp2", kF32, "exp2($0)"},    {"log", kF32, "log($0)"},        {"log2", kF32, "log2($0)"},
-    {"sin", kF32, "sin($0)"},      {"cos", kF32, "cos($0)"},        {"tan", kF32, "tan($0)"},
-    {"atan", kF32, "atan($0)"},    {"lowest", kU32, "0u"},          {"highest", kU32, "4294967295u"},
-    {"width", kU32, "32u"},
+    {"abs", kFloats, "abs($0)"},   {"sqrt", kFloats, "sqrt($0)"},    {"floor", kFloats, "floor($0)"},
+    {"ceil", kFloats, "ceil($0)"}, {"trunc", kFloats, "trunc($0)"},  {"exp", kF32, "exp($0)"},
+    {"exp2", kF32, "exp2($0)"},    {"atan", kF32, "atan($0)"},       {"lowest", kU32, "0u"},
+    {"width", kU32, "32u"},        {"highest", kU32, "4294967295u"},
 };
 
-// The asin and acos of Mesa's drivers are wrong in the fourth digit, here and in WGSL.
+// The asin and acos of Mesa's drivers are wrong in the fourth digit, and the logarithms of negative numbers may be numbers
+// (SwiftShader's are), here and in WGSL.
 constexpr Native kGlslNatives[] = {
+    {"log", kF32, "($0 < 0.0f ? uintBitsToFloat(0x7fc00000u) : log($0))"},
+    {"log2", kF32, "($0 < 0.0f ? uintBitsToFloat(0x7fc00000u) : log2($0))"},
     {"asin", kF32, "(abs($0) <= 1.0f ? atan($0, sqrt((1.0f - ($0)) * (1.0f + ($0)))) : uintBitsToFloat(0x7fc00000u))"},
     {"acos", kF32, "(abs($0) <= 1.0f ? atan(sqrt((1.0f - ($0)) * (1.0f + ($0))), $0) : uintBitsToFloat(0x7fc00000u))"},
     {"to_number", kF64, "double($0)"},
@@ -169,6 +170,8 @@ constexpr Native kGlslNatives[] = {
 
 // A constant that is infinite or NaN is an error in WGSL, so these are computed from a variable.
 constexpr Native kWgslNatives[] = {
+    {"log", kF32, "select(log($0), bitcast<f32>(kiln_infinity | 0x400000u), $0 < 0.0)"},
+    {"log2", kF32, "select(log2($0), bitcast<f32>(kiln_infinity | 0x400000u), $0 < 0.0)"},
     {"asin", kF32,
      "select(bitcast<f32>(kiln_infinity | 0x400000u), atan2($0, sqrt((1.0 - ($0)) * (1.0 + ($0)))), abs($0) <= 1.0)"},
     {"acos", kF32,
@@ -190,6 +193,11 @@ constexpr Native kWgslNatives[] = {
 };
 
 constexpr Native kMetalNatives[] = {
+    {"log", kF32, "log($0)"},
+    {"log2", kF32, "log2($0)"},
+    {"sin", kF32, "sin($0)"},
+    {"cos", kF32, "cos($0)"},
+    {"tan", kF32, "tan($0)"},
     {"asin", kF32, "asin($0)"},
     {"acos", kF32, "acos($0)"},
     {"to_number", kF32, "(float)($0)"},

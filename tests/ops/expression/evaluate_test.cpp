@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <deque>
+#include <limits>
+#include <vector>
 
 #include "kiln/core/half.hpp"
 #include "kiln/ops/expression/evaluate.hpp"
@@ -96,6 +99,57 @@ void expect_rounded(const char* rounds, const char* bits, const char* back) {
 TEST(Evaluators, RoundToHalvesAsTheProcessorDoes) {
   expect_rounded<F16>("round_to_f16", "bits_of_f16", "from_bits_of_f16");
   expect_rounded<BF16>("round_to_bf16", "bits_of_bf16", "from_bits_of_bf16");
+}
+
+// ---- sines, where a device's own are not accurate --------------------------------------------------------------------
+
+/// Numbers of all sizes that float32 has, multiples of quarter turns and their neighbours.
+std::vector<float> angles() {
+  std::vector<float> all{1e-30f, 16367173.0f * 0x1p+72f, std::numeric_limits<float>::max()};
+  for (float size = 1e-6f; size < 3e38f; size *= 1.0037f) all.push_back(size);
+  for (int quarter = 1; quarter < 6000; ++quarter)
+    for (const int away : {-1, 0, 1}) {
+      float angle = static_cast<float>(quarter * 1.5707963267948966);
+      if (away) angle = std::nextafter(angle, away * 1e9f);
+      all.push_back(angle);
+    }
+  for (std::size_t i = 0, count = all.size(); i < count; ++i) all.push_back(-all[i]);
+  return all;
+}
+
+void expect_digits(const char* name, double (*function)(double), double tolerance) {
+  std::vector<float> x = angles(), made(x.size());
+  const Column<float> in{.numbers = x.data()}, out{.numbers = made.data()};
+  Evaluator<float>(*find_function(name), &kWgsl).run({x.size()}, {&in, 1}, {&out, 1});
+  int wrong = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double expected = function(x[i]);
+    const double away = std::abs(made[i] - expected) / std::max(std::abs(expected), 1e-30);
+    if (!(away < tolerance) && ++wrong < 8)
+      ADD_FAILURE() << name << " of " << std::hexfloat << x[i] << std::defaultfloat << ": " << made[i] << ", not "
+                    << expected;
+  }
+  EXPECT_EQ(wrong, 0) << name;
+}
+
+TEST(Evaluators, HaveSinesOfSevenDigitsWhateverTheAngle) {
+  expect_digits("sin", [](double x) { return std::sin(x); }, 4e-7);
+  expect_digits("cos", [](double x) { return std::cos(x); }, 4e-7);
+  expect_digits("tan", [](double x) { return std::tan(x); }, 8e-7);
+}
+TEST(Evaluators, HaveSinesOfZerosAndOfWhatIsNoAngle) {
+  const auto of = [](const char* name, float x) {
+    const Cell<float> cell{.number = x};
+    return evaluate(*find_function(name), std::span(&cell, 1), &kWgsl)[0].number;
+  };
+  for (const char* name : {"sin", "tan"}) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(of(name, 0.0f)), 0u) << name;
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(of(name, -0.0f)), 0x80000000u) << name;
+  }
+  EXPECT_EQ(of("cos", -0.0f), 1);
+  for (const float x : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                        std::numeric_limits<float>::quiet_NaN()})
+    for (const char* name : {"sin", "cos", "tan"}) EXPECT_TRUE(std::isnan(of(name, x))) << name << ' ' << x;
 }
 
 }  // namespace
