@@ -40,9 +40,11 @@ class Palette {
  public:
   static constexpr std::size_t kMost = 256;
 
-  /// Returns the number of a value, which is added where it is new; kMost where there are too many.
+  /// Returns the number of a value, which is added where it is new; kMost where there are too many, or where more of them
+  /// meet in one place than chance brings there: nobody can choose values that take long to find.
   std::size_t number_of(std::uint64_t value) {
-    for (std::size_t at = value * 0x9E3779B97F4A7C15 >> 54;; at = (at + 1) % slots_.size()) {
+    std::size_t at = value * 0x9E3779B97F4A7C15 >> 54;
+    for (std::size_t tries = 0; tries < kMostTries; ++tries, at = (at + 1) % slots_.size()) {
       if (slots_[at] == 0) {
         if (values_.size() == kMost) return kMost;
         values_.push_back(value);
@@ -50,11 +52,13 @@ class Palette {
       }
       if (const std::size_t number = slots_[at] - 1u; values_[number] == value) return number;
     }
+    return kMost;
   }
   std::size_t size() const { return values_.size(); }
   std::uint64_t at(std::size_t number) const { return values_[number]; }
 
  private:
+  static constexpr std::size_t kMostTries = 32;
   std::array<std::uint16_t, 1024> slots_{};  // numbers plus one
   std::vector<std::uint64_t> values_;
 };

@@ -79,6 +79,18 @@ TEST(Packing, GivesBackTheSameInFewerBytes) {
   EXPECT_EQ(unpacked(packed(calls, {}, 1), 5000), calls);
 }
 
+// Numbers whose products with the hash's factor are small all meet in the first place.
+TEST(Packing, GivesUpValuesThatMeetInOnePlace) {
+  constexpr std::uint64_t kFactor = 0x9E3779B97F4A7C15;
+  std::uint64_t inverse = kFactor;
+  for (int i = 0; i < 6; ++i) inverse *= 2 - kFactor * inverse;
+  ASSERT_EQ(kFactor * inverse, 1u);
+  std::mt19937 random(5);
+  std::vector<std::uint64_t> numbers(50'000);
+  for (std::uint64_t& number : numbers) number = inverse * (random() % 256);
+  EXPECT_TRUE(packed({}, std::as_bytes(std::span(numbers)), 8).empty());
+}
+
 TEST(Packing, RefusesWhatNobodyPacks) {
   const net::Message fewer = packed({}, net::Message(100'000, std::byte{2}), 4);
   const auto said = [](const net::Message& message, std::size_t most = 1 << 20) {
