@@ -62,9 +62,11 @@ Ref<Storage> VerifiedPlans::pair_storage(Value fused, Value plain, std::optional
 }
 
 VerifiedPlans::ValuePair VerifiedPlans::read(const Value& value) const {
-  const ValuePair& both = *static_cast<const PairStorage&>(*value.node()->storage).both;
+  // A server may have made a client's value a failure.
+  const auto* const pair = dynamic_cast<const PairStorage*>(value.node()->storage.get());
+  if (!pair) throw_failure(*failure_of(value.node()));
   const std::lock_guard lock(mutex_);
-  return both;
+  return *pair->both;
 }
 
 void VerifiedPlans::run(const op::Op& op, Call call) {

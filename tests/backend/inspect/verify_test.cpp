@@ -13,6 +13,7 @@
 #include "kiln/backend/inspect/verifying.hpp"
 #include "kiln/fusion/fusion.hpp"
 #include "kiln/ops/elementwise/enumerators.hpp"
+#include "kiln/ops/failure.hpp"
 #include "kiln/ops/functions.hpp"
 #include "kiln/ops/norm/normalization.hpp"
 #include "kiln/ops/op.hpp"
@@ -143,6 +144,19 @@ TEST(Verify, NamesTheFirstValueThatAPlanGetsWrong) {
                {"sub of float32 [3], 5 -> float32 [3]: the plan gives other numbers than the operations one by one",
                 "3 of 3 elements differ", "[0]: 4, expected -4"});
   EXPECT_NEAR((y + 1).data().at(0), std::exp(1.0) + 1, 1e-6);  // told once
+}
+
+// A server makes failures of values that a client may not have.
+TEST(Verify, TakesOperandsThatAreFailures) {
+  const Verify verify(Device(make_ref<WrongPlans>(Device::cpu().handle())));
+  Value lost(make_ref<Node>(Desc{{3}, DType::F32}, verify.device()));
+  lost.node()->storage = attempt([] { fail<DataError>("it is lost"); });
+  const Value x = numbers(verify.device(), {1, 2, 3});
+  try {
+    (void)(lost + x).data();
+    ADD_FAILURE() << "no error";
+  } catch (const DataError& error) { expect_parts(std::string(error.message()), {"it is lost"}); }
+  EXPECT_EQ((x + 1).data().at(0), 2);
 }
 
 /// A matrix product that is right the first time that it meets the memory of its right operand. `outside`: beside what
