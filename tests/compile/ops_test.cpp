@@ -164,7 +164,8 @@ TEST(CompiledOps, ProductsOfBytesWithADistantZeroPoint) {
     return Values{matmul(floats(in[0]), floats(in[1]))};
   };
   constexpr std::int64_t kTerms = 12000;
-  expect_same(product, {full({1, kTerms}, 255, cpu(), DType::U8), full({kTerms, 2}, 255, cpu(), DType::U8)});
+  expect_same(product,
+              {full({1, kTerms}, 255, Device::cpu(), DType::U8), full({kTerms, 2}, 255, Device::cpu(), DType::U8)});
 }
 
 TEST(CompiledOps, Indices) {
