@@ -116,6 +116,7 @@ constexpr Native kCudaNatives[] = {
 constexpr Native kCudaHalves[] = {
     {"from_bits_of_f16", kF32, "kiln_from_f16($0)"},
     {"bits_of_f16", kF32, "kiln_to_f16($0)"},
+    {"round_to_f16", kF32, "kiln_from_f16(kiln_to_f16($0))"},
     {"bits_of_bf16", kF32, "kiln_to_bf16($0)"},
 };
 
