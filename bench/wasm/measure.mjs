@@ -1,7 +1,7 @@
 // Measures networks by Kiln's package and by ONNX Runtime Web in one thread of a browser, which take turns; browser.mjs loads it.
 import Kiln from '/kiln/index.js';
 
-const WARM = 5, FEWEST = 3;
+const WARM = 5, FEWEST = 1;
 
 function random(length) {
   return Float32Array.from({length}, () => 2 * Math.random() - 1);
