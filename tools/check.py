@@ -150,8 +150,10 @@ def check_arm64(every_test):
 
 # Another processor again, without a system: a share of the rows, or all of them for --all.
 WASM_TESTS = ["core/test_core", "ops/test_ops", "backend/simd/test_simd"]
-# These start processes, load libraries, or read what Linux says of itself.
-NOT_IN_WASM = ["*DeathTest.*", "SharedLibrary*", "Cores.*", "Trace*", "*OfAnotherProcess*", "NumThreads.AreReadFromTheEnvironment"]
+# These start processes, load libraries, lock files, change who may read them, or read what Linux says of itself.
+NOT_IN_WASM = ["*DeathTest.*", "*SharedLibrary*", "Trace*", "*OfAnotherProcess*", "NumThreads.AreReadFromTheEnvironment", "*Forked*",
+               "File.ReadsAPipe*", "File.KeepsThePermissions*", "File.AFullDisk*", "File.*Killed*", "File.SeveralProcesses*",
+               "File.ADirectoryWithoutPermission*", "UserFolders.AreNotSafeWhereTheyAreAnothers"]
 
 
 def check_wasm(every_test):

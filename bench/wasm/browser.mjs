@@ -1,6 +1,7 @@
 // `./dev bench wasm` in headless Chromium: networks by Kiln's package beside ONNX Runtime Web, in pages that are isolated.
 //
-//   browser.mjs --modules=FOLDER --ort=FOLDER [--seconds=N] [--device=webgpu] [--where=page,worker,apart] [--threads=1,2] FILE.onnx...
+//   browser.mjs --modules=FOLDER --ort=FOLDER [--seconds=N] [--turns=N] [--device=webgpu] [--where=page,worker,apart]
+//              [--threads=1,2] FILE.onnx...
 //
 // `page`: both compute on the page's own thread; `worker`: both in one worker; `apart`: the page calls them, and each computes in a
 // worker that it has started. Prints a line of JSON for each network, place, number of threads and library.
@@ -18,7 +19,7 @@ const {values: options, positionals: files} = parseArgs({
   allowPositionals: true,
   options: {
     modules: {type: 'string'}, ort: {type: 'string'}, device: {type: 'string', default: 'cpu'}, seconds: {type: 'string', default: '3'},
-    where: {type: 'string', default: 'page,worker,apart'}, threads: {type: 'string', default: '1,2'},
+    where: {type: 'string', default: 'page,worker,apart'}, threads: {type: 'string', default: '1,2'}, turns: {type: 'string', default: '4'},
   },
 });
 
@@ -72,6 +73,9 @@ const address = `http://127.0.0.1:${server.address().port}/`;
 for (const where of options.where.split(','))
   // A page's own thread must not wait for others, and a GPU has no threads of the processor's.
   for (const threads of where === 'page' || options.device === 'webgpu' ? [1] : options.threads.split(',').map(Number))
-    for (const row of await rowsOf(address, {files: files.map(file => basename(file)), threads, seconds: Number(options.seconds), device: options.device}, where))
+    for (const row of await rowsOf(address, {
+      files: files.map(file => basename(file)), threads, seconds: Number(options.seconds), turns: Number(options.turns),
+      device: options.device,
+    }, where))
       console.log(JSON.stringify({where, ...row}));
 server.close();

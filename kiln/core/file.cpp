@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -176,6 +177,8 @@ void FileReplacement::create(unsigned mode) {
 // process removed the file as abandoned before it was locked, or where a file of that name is left from an ended
 // process.
 bool FileReplacement::create_named() {
+  // Emscripten's open() in node cuts a longer name off, so that all of them would be one file.
+  if (temporary_.size() - (temporary_.rfind('/') + 1) > NAME_MAX) fail_with(ENAMETOOLONG);
   file_ = retry([&] { return ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, kNewFile); });
   if (file_ < 0 && errno == EEXIST) return false;
   if (file_ < 0) fail_with(errno);

@@ -81,6 +81,7 @@ TEST_F(CoreQuota, IsNoneWhereFilesMakeNoSense) {
   }
 }
 
+#ifdef __linux__
 TEST(AvailableCores, AreThoseThatTheProcessMayRunOn) {
   EXPECT_GE(available_cores(), 1);
   const pid_t child = fork();
@@ -97,6 +98,7 @@ TEST(AvailableCores, AreThoseThatTheProcessMayRunOn) {
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 1);
 }
+#endif
 
 /// How many threads take part in work that none of `wanted` threads can end before all of them have begun; given up
 /// after a time, so that a failure ends.

@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -248,7 +250,7 @@ TEST_F(File, WritingSaysWhatIsWrong) {
   EXPECT_EQ(io_error([&] { write_file_atomically(path("directory"), "x"); }),
             "IoError: cannot write " + path("directory") + ": Is a directory");
   EXPECT_EQ(io_error([&] { write_file_atomically(path(std::string(300, 'l')), "x"); }),
-            "IoError: cannot write " + path(std::string(300, 'l')) + ": File name too long");
+            "IoError: cannot write " + path(std::string(300, 'l')) + ": " + std::strerror(ENAMETOOLONG));
   EXPECT_EQ(io_error([&] { write_file_atomically("", "x"); }), "IoError: cannot write : No such file or directory");
 }
 

@@ -46,9 +46,10 @@ TEST(TensorData, StartsWithZerosAndMayBeEmptyOrOfRankZero) {
 TEST(TensorData, WrongCallsAreToldWhatIsWrong) {
   EXPECT_EQ(error_of<ShapeError>([] { TensorData::of<float>({2, 2}, {1, 2, 3}); }),
             "ShapeError: a tensor of shape [2, 2] does not have 3 elements");
-  EXPECT_EQ(error_of<ShapeError>([] { TensorData({2}, DType::F32, std::vector<std::byte>(9)); }),
+  EXPECT_EQ(error_of<ShapeError>([] { return TensorData({2}, DType::F32, std::vector<std::byte>(9)); }),
             "ShapeError: a tensor of shape [2] and type float32 does not have 9 bytes");
-  EXPECT_EQ(error_of<ShapeError>([] { TensorData({-1}, DType::F32); }), "ShapeError: shape [-1] has a negative size");
+  EXPECT_EQ(error_of<ShapeError>([] { return TensorData({-1}, DType::F32); }),
+            "ShapeError: shape [-1] has a negative size");
   const TensorData data({2, 3}, DType::F32);
   EXPECT_EQ(error_of<DTypeError>([&] { data.as<double>(); }), "DTypeError: elements of type float32 are not float64");
   EXPECT_EQ(error_of<IndexError>([&] { data.at(6); }), "IndexError: element 6 of a tensor with 6 elements");
@@ -58,9 +59,9 @@ TEST(TensorData, WrongCallsAreToldWhatIsWrong) {
 }
 
 TEST(TensorData, ASizeBeyondTheAddressSpaceIsAMemoryError) {
-  EXPECT_EQ(error_of<MemoryError>([] { TensorData({std::int64_t{1} << 61}, DType::F64); }),
+  EXPECT_EQ(error_of<MemoryError>([] { return TensorData({std::int64_t{1} << 61}, DType::F64); }),
             "MemoryError: no memory for a tensor of shape [2305843009213693952] and type float64");
-  EXPECT_THROW(TensorData({std::int64_t{1} << 62}, DType::F64, {}), ShapeError);
+  EXPECT_THROW(static_cast<void>(TensorData({std::int64_t{1} << 62}, DType::F64, {})), ShapeError);
 }
 
 TEST(TensorData, LentBytesStayWhereTheyAreUntilSomebodyWrites) {

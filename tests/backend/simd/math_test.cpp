@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "kiln/ops/elementwise/enumerators.hpp"
 #include "tests/backend/simd/harness.hpp"
@@ -11,6 +12,8 @@ namespace kiln::cpu::simd {
 namespace {
 
 using op::UnaryFn;
+
+constexpr long double kTwoPerRootOfPi = 2 * std::numbers::inv_sqrtpi_v<long double>;
 
 long double sinc(long double x) {
   const long double pi = 3.14159265358979323846264338327950288L, whole = std::rint(x);
@@ -23,12 +26,12 @@ long double logit(long double x) { return std::log(x) - std::log1p(-x); }
 long double erfinv(long double x) {
   const long double size = std::abs(x);
   if (!(size < 1)) return size == 1 ? std::copysign(std::numeric_limits<long double>::infinity(), x) : std::nan("");
-  if (size < 1e-15L) return x / M_2_SQRTPIl;
+  if (size < 1e-15L) return x / kTwoPerRootOfPi;
   const long double log = std::log1p(-x * x), b = 4.33L + log / 2;
   long double y = std::sqrt(std::sqrt(b * b - log / 0.147L) - b);
   for (int step = 0; step < 6; ++step) {
     const long double error = size < 0.5L ? std::erf(y) - size : 1 - size - std::erfc(y);
-    y -= error * std::exp(y * y) / M_2_SQRTPIl;
+    y -= error * std::exp(y * y) / kTwoPerRootOfPi;
   }
   return std::copysign(y, x);
 }

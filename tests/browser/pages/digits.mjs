@@ -78,7 +78,9 @@ async function trains({browser, address}) {
   await page.becomes('!document.getElementById("train").disabled');
   check(await page.evaluate('document.getElementById("data").value') === (hasDigits ? 'mnist' : 'drawn'), 'the data are others');
   await page.evaluate('document.getElementById("train").click()');
-  await page.becomes('Number(document.getElementById("state").dataset.accuracy) >= 0.95', 270);
+  // So much of the 500 digits that it tests meanwhile means more than 0.95 of all 10000, which it tests at the end.
+  await page.becomes('Number(document.getElementById("state").dataset.accuracy) >= 0.97 || ' +
+      'document.getElementById("state").textContent.startsWith("trained")', 600);
   // The page answers meanwhile, and the curve has been drawn.
   check(await draw(page, one) === 1, 'it does not read during the training');
   const coloured = await page.evaluate(`(() => { const c = document.getElementById('curve'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
