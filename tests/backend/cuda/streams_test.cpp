@@ -245,7 +245,6 @@ TEST(CudaStreams, MultiplyAmongThreads) {
 // What libraries take for a stream of a thread's own is memory that a program did not have without it.
 TEST(CudaStreams, CountTheirWorkspaces) {
   KILN_NEEDS_PRODUCTS();
-  Device::cuda().release_memory();  // what other tests left there: the stand-in has little
   for (const bool room : {true, false}) {
     const auto machine = make_ref<Driver>(0);
     const Device device(make_ref<gpu::Gpu>(machine));
