@@ -70,9 +70,10 @@ TEST(Loader, SaysOnceThatDropLastLeavesNoBatch) {
   DataLoader loader(numbers(2), listed, {.batch_size = 5, .drop_last = true});
   testing::internal::CaptureStderr();
   for (int epoch = 0; epoch < 2; ++epoch) EXPECT_TRUE(epoch_of(loader).empty());
-  EXPECT_EQ(testing::internal::GetCapturedStderr(),
-            "kiln: warning: DataLoader: the 2 items are fewer than a batch of 5, and drop_last leaves them out, so that "
-            "there are no batches. This is said once.\n");
+  EXPECT_EQ(
+      testing::internal::GetCapturedStderr(),
+      "kiln: warning: DataLoader: the 2 items are fewer than a batch of 5, and drop_last leaves them out, so that "
+      "there are no batches. This is said once.\n");
 }
 
 TEST(Loader, TakesABatchSizeOfAnySize) {

@@ -178,8 +178,7 @@ TEST(WrongModels, WithoutParametersAreToldWhichTensorsMayBeMeant) {
       sentence_of([&] { AdamConfig{}.init(plain); }),
       "AutodiffError: Adam: the model has no parameters; its tensors ('weight', 'bias') are constants: declare what "
       "is trained as nn::Param<2> weight");
-  EXPECT_EQ(sentence_of([&] { AdamConfig{}.init(nn::Relu{}); }),
-            "AutodiffError: Adam: the model has no parameters");
+  EXPECT_EQ(sentence_of([&] { AdamConfig{}.init(nn::Relu{}); }), "AutodiffError: Adam: the model has no parameters");
 }
 
 }  // namespace
