@@ -46,7 +46,7 @@ std::vector<fs::path> directories_in(const fs::path& directory) {
   return found;
 }
 
-/// What `read` returns, or nothing where the path is no more: runs may be deleted while they are read.
+/// Returns what `read` returns, or nothing where the path is no more: runs may be deleted while they are read.
 template <class Read>
 auto unless_gone(const fs::path& path, Read read) -> std::optional<decltype(read(path))> {
   try {

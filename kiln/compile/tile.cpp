@@ -150,7 +150,7 @@ class TilePrinter {
         out += text(inside, memory("out0", place(to, row, v), true), " = ", sum(row, v), ";\n");
     return out + in(level) + "}\n";
   }
-  /// What a sum begins with, if it is not 0: a bias, which is a float.
+  /// The sum begins with this if it is not 0: a bias, which is a float.
   std::string start(int row, int vector) const {
     if (loop_.start < 0) return "";
     const Access& access = loop_.value.in[at(loop_.start)].access;

@@ -1,4 +1,4 @@
-// What the code of tiles finds at the top of its file: vectors of the compiler, and halves as floats.
+// This text stands above the code of tiles: vectors of the compiler, and halves as floats.
 #include "kiln/compile/tile.hpp"
 
 namespace kiln::compile {

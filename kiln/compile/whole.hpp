@@ -19,7 +19,7 @@ bool is_same_along(const View& factor, int dim);
 /// Whether a sum of so many products of such numbers fits into int32.
 bool sums_fit(std::int64_t terms);
 
-/// What float32 sums are: whole sums times both factors, which have their shape.
+/// Float32 sums are whole sums times both factors, which have their shape.
 View rescaled(const View& sums, const View& a, const View& b);
 
 }  // namespace kiln::compile

@@ -38,7 +38,7 @@ inline kiln::net::Response predict(const Model& model, const kiln::Device& devic
   return {.type = "application/json", .body = kiln::write_json(kiln::to_json(answers))};
 }
 
-/// What to ask, and what comes back, by an example.
+/// This shows an example of a request and of its answer.
 inline kiln::net::Response usage(const Model& model, const kiln::Device& device) {
   kiln::net::Request example;
   example.body = kiln::write_json(kiln::to_json(Question{.rows = {{.length = 4.2, .width = 0.9}}}));

@@ -44,7 +44,7 @@ class Driver : public RefCounted {
   virtual std::string identity() const { return name(); }
   virtual const Capabilities& capabilities() const = 0;
   virtual BlockSource& memory() = 0;
-  /// What may be held of memory(), by pools and by the driver itself.
+  /// This limits what pools and the driver itself hold of memory().
   MemoryBudget& budget() { return budget_; }
   /// Tells that these bytes of memory() are now in use, or free again: for drivers that check accesses.
   virtual void acquired(std::byte* /*start*/, std::size_t /*bytes*/) {}

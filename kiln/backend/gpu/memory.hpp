@@ -54,7 +54,7 @@ class Pool : public RefCounted {
   void set_limit(std::size_t bytes);
   void reset_peak();
   void release_unused();
-  /// What each stream holds, and the driver's libraries: for errors.
+  /// Says for errors what each stream and the driver's libraries hold.
   std::string report();
   /// Gives unused memory of other streams back to the device. Did anybody give some back since budget().returns() was
   /// `since`? Read before a request that failed, it tells whether another could succeed.

@@ -26,7 +26,7 @@ class MemoryBudget {
   void cancel(std::size_t bytes) { held_.fetch_sub(bytes, std::memory_order_acq_rel); }
   void set_limit(std::size_t bytes) { limit_.store(bytes, std::memory_order_release); }
   std::size_t held() const { return held_.load(std::memory_order_acquire); }
-  /// How many times something was given back: where it has changed since a refusal, there may be room now.
+  /// Counts the times that something was given back: where it has changed since a refusal, there may be room now.
   std::uint64_t returns() const { return returns_.load(std::memory_order_acquire); }
 
  private:

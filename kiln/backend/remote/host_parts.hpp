@@ -1,4 +1,4 @@
-// What a host has of each connection and of each session.
+// These are the records that a host keeps of each connection and of each session.
 #pragma once
 #include "kiln/backend/remote/host.hpp"
 

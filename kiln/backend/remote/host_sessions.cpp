@@ -1,4 +1,4 @@
-// How a connection begins, and what a session is given by it.
+// A host's half of a connection: its greeting, and the messages that it gives to its session.
 #include <algorithm>
 
 #include "kiln/backend/remote/host_parts.hpp"

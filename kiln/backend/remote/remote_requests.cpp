@@ -1,4 +1,4 @@
-// What a remote device asks its server: reads, counters, recordings, and that it gives values to another server.
+// Requests of a remote device to its server: reads, counters, recordings, and values that go to another server.
 #include "kiln/backend/remote/remote.hpp"
 
 #include "kiln/wire/op_wire.hpp"

@@ -57,7 +57,7 @@ std::string_view first_line(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
-/// What a file of one column whose first line is `line` may need: another delimiter.
+/// Returns advice for a file of one column, where `line`, its first, has another delimiter; an empty text if not.
 std::string other_delimiter(std::string_view line, char delimiter) {
   for (const char other : {';', '\t', '|', ','})
     if (other != delimiter && line.find(other) != line.npos)

@@ -1,4 +1,4 @@
-// What the compiler says where a function takes a module and is given something else: one sentence.
+// The compiler says one sentence where a function takes a module and is given something else.
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -35,7 +35,7 @@ class NoModule {
   requires(!Branch<T> && !std::derived_from<T, ModuleView>) NoModule(const T& given) {
     (void)module_of(given);
   }
-  /// What is then done with the result needs no error of its own.
+  /// A use of the result needs no error of its own.
   template <class T>
   operator T() const {
     __builtin_unreachable();

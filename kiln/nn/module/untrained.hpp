@@ -10,7 +10,7 @@ namespace kiln::nn {
 /// Tensors that are computed are left alone: gradients flow through them.
 void watch_untrained(const PartPath& place, const AnyLeaf& leaf);
 
-/// What is to be said of a model without parameters: which of its tensors may be meant. Empty if it has no tensors.
+/// Says of a model without parameters which of its tensors may be meant; an empty text if it has no tensors.
 std::string advice_without_params(const ModuleView& model);
 
 }  // namespace kiln::nn
