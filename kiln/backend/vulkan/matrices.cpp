@@ -111,15 +111,18 @@ enum Opcode : std::uint32_t {
   kConstantTrue = 41,
   kConstant = 43,
   kSpecConstant = 50,
+  kSpecConstantOp = 52,
   kDecorate = 71,
   kTypeMatrixNv = 5358,
   kLoadNv = 5359,
   kStoreNv = 5360,
   kMultiplyNv = 5361,
+  kLengthNv = 5362,
   kTypeMatrix = 4456,
   kLoad = 4457,
   kStore = 4458,
   kMultiply = 4459,
+  kLength = 4460,
 };
 constexpr std::uint32_t kMatricesNv = 5357, kMatrices = 6022, kBfloat16Type = 5116, kBfloat16Matrices = 5118;
 constexpr std::uint32_t kSpecId = 1, kHeader = 5;
@@ -197,6 +200,11 @@ class Rewriting {
       case kLoadNv: return moved(kLoad, {in[0], in[1], in[2], order(in[4]), in[3]}, in.subspan(5));
       case kStoreNv: return moved(kStore, {in[0], in[1], order(in[3]), in[2]}, in.subspan(4));
       case kMultiplyNv: return append(made_, kMultiply, {in[0], in[1], in[2], in[3], in[4]});
+      case kLengthNv: return append(made_, kLength, {in[0], in[1], in[2]});
+      // How many elements a thread holds is a constant that the driver knows.
+      case kSpecConstantOp:
+        if (in[2] != kLengthNv) break;
+        return append(made_, kSpecConstantOp, {in[0], in[1], kLength, in[3]});
       default: break;
     }
     made_.push_back(static_cast<std::uint32_t>(in.size() + 1) << 16 | opcode);

@@ -93,6 +93,38 @@ void expect_product(const Layout& layout) {
     }
 }
 
+/// d[i] = a[i] * (i / 16): a matrix of sums by one whose rows are constant.
+Kernel scaled_rows() {
+  const Fragment shape{kSide, kSide, kSide, DType::F16, DType::F32};
+  constexpr int kCount = kSide * kSide;
+  Builder k("scaled", kLanes);
+  const Buffer a = k.input(DType::F32), d = k.output(DType::F32);
+  const Shared held = k.shared(DType::F32, 2 * kCount);
+  const Expr zero = k.literal(DType::I32, 0);
+  k.unrolled(kCount / kLanes, [&](const Expr& i) {
+    const Expr at = i * kLanes + k.thread();
+    held.store(at, a[at]);
+    held.store(at + kCount, (at / kSide).as(DType::F32));
+  });
+  k.warp_barrier();
+  const Matrix made = k.matrix(Matrix::Use::Sums, shape), by = k.matrix(Matrix::Use::Sums, shape);
+  made.load(held, zero, kSide, false);
+  by.load(held, zero + kCount, kSide, false);
+  made.scale(by);
+  k.warp_barrier();
+  made.store(held, zero, kSide);
+  k.warp_barrier();
+  k.unrolled(kCount / kLanes, [&](const Expr& i) { d.store(i * kLanes + k.thread(), held[i * kLanes + k.thread()]); });
+  return k.finish();
+}
+
+TEST(Matrices, AreScaledByElement) {
+  std::vector<float> a, d(kSide * kSide);
+  for (int i = 0; i < kSide * kSide; ++i) a.push_back(static_cast<float>(std::sin(0.7 * i)));
+  run(scaled_rows(), {a, d});
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(d[i], a[i] * static_cast<float>(i / kSide)) << i;
+}
+
 TEST(Matrices, AreMultipliedFromEitherOrder) {
   for (const bool left : {false, true})
     for (const bool right : {false, true}) {
@@ -167,6 +199,10 @@ TEST(Matrices, FitWhatTheyAreMultipliedWith) {
                   .add_product(k.matrix(Matrix::Use::Left, flat), k.matrix(Matrix::Use::Right, tall));
             }),
             "ArgumentError: kernel: matrices that do not fit are multiplied");
+  EXPECT_EQ(said([&](Builder& k) { k.matrix(Matrix::Use::Sums, tall).scale(k.matrix(Matrix::Use::Sums, flat)); }),
+            "ArgumentError: kernel: a matrix of sums is scaled by one of another kind or size");
+  EXPECT_EQ(said([&](Builder& k) { k.matrix(Matrix::Use::Left, tall).scale(k.matrix(Matrix::Use::Left, tall)); }),
+            "ArgumentError: kernel: a matrix of sums is scaled by one of another kind or size");
   EXPECT_EQ(said([&](Builder& k) {
               k.matrix(Matrix::Use::Left, tall).load(k.shared(DType::F32, 256), k.literal(DType::I32, 0), 16, false);
             }),
@@ -196,6 +232,7 @@ TEST(Matrices, ArePrintedAsGlslThatCompilesToValidSpirv) {
       EXPECT_EQ(expr::complaints_of_glslang(text), "") << text;
       EXPECT_NE(text.find("coopMatMulAddNV(f0, f1, f2)"), std::string::npos) << text;
     }
+  EXPECT_EQ(expr::complaints_of_glslang(print(scaled_rows(), kVulkanTarget).text), "");
   EXPECT_EQ(sentence_of([] { return print(product(DType::F16, {}), kCudaTarget); }),
             "ArgumentError: product: CUDA has no matrices that warps hold");
 }

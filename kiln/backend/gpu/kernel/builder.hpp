@@ -201,6 +201,8 @@ class Matrix {
   void load(const Shared& from, const Expr& at, int stride, bool transposed) const;
   /// Adds left * right to a matrix of sums.
   void add_product(const Matrix& left, const Matrix& right) const;
+  /// Multiplies each element of a matrix of sums by that of another one at the same row and column.
+  void scale(const Matrix& factors) const;
   /// Stores element [row, column] of a matrix of sums at at + row * stride + column of an array of float32.
   void store(const Shared& to, const Expr& at, int stride) const;
 

@@ -105,6 +105,7 @@ struct Statement {
     MatrixClear,     // matrix `place` becomes 0
     MatrixLoad,      // matrix `place` from shared array `from`, at operand 0 and with lines operand 1 apart
     MatrixMultiply,  // matrix `place` += matrix `from` * matrix `by`
+    MatrixScale,     // each element of matrix `place`, of sums, times that of matrix `from`
     MatrixStore,     // matrix `from` to shared array `place`, at operand 0 and with rows operand 1 apart
   };
   Kind kind = Kind::Let;

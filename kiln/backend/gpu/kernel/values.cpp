@@ -232,6 +232,14 @@ void Matrix::add_product(const Matrix& left, const Matrix& right) const {
   builder_->append({.kind = Statement::Kind::MatrixMultiply, .place = place_, .from = left.place_, .by = right.place_});
 }
 
+void Matrix::scale(const Matrix& factors) const {
+  const Kernel::Matrix &a = shape(), &b = factors.shape();
+  require<ArgumentError>(
+      a.use == Use::Sums && b.use == Use::Sums && a.dtype == b.dtype && a.rows == b.rows && a.columns == b.columns,
+      "kernel: a matrix of sums is scaled by one of another kind or size");
+  builder_->append({.kind = Statement::Kind::MatrixScale, .place = place_, .from = factors.place_});
+}
+
 void Matrix::store(const Shared& to, const Expr& at, int stride) const {
   require<ArgumentError>(shape().use == Use::Sums && to.dtype() == shape().dtype && at.type() == DType::I32,
                          "kernel: sums of ", shape().dtype, " are stored to ", to.dtype());

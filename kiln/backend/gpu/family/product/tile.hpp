@@ -92,6 +92,42 @@ struct Resident {
   bool fragments;
 };
 
+/// A factor in shared memory, of which the elements from turn * size on are multiplied: how matrices take it. `each`:
+/// the elements in one of the array.
+struct HeldFactor {
+  const Shared& memory;
+  Expr turn;
+  int size, each, line_stride, depth_stride;
+};
+/// Loads the matrix whose first element is at `line` and `depth`, both multiples of 8.
+void load_matrix(const Matrix& to, const HeldFactor& from, const Expr& line, int depth, bool lines_are_rows);
+
+/// A factor that is being loaded: registers of each thread, and Tile::stages tiles of shared memory.
+struct TileSide {
+  /// `each`: the elements in one of the factor's buffer. Its tiles lie in memory of its own, or in `in`.
+  TileSide(Builder& k, const Tile& tile, int lines, DType dtype, int each, bool along_depth,
+           std::optional<Shared> in = {});
+  /// The elements of a tile in shared memory.
+  static int elements(const Tile& tile, int lines, bool along_depth);
+  void begin(const Factor& from);
+  /// These move a tile to and from the registers of number `set`, one of Tile::ahead.
+  void load(const Expr& from, const Expr& end, int set);
+  void store(const Expr& turn, int set) const;
+  HeldFactor held_at(const Expr& turn) const { return {memory, turn, size, each, line_stride, depth_stride}; }
+
+  Builder* k;
+  int lines, depth;
+  int each;                       // elements in one of an array: 2 in arrays of words
+  int line_stride, depth_stride;  // in shared memory, of elements
+  int size, count, width;         // elements of a tile there, and of a thread; and per load
+  Shared memory;
+  Local held;
+  std::optional<Factor> factor;
+  Expr first_line, first_depth;  // first line and depth that the thread copies
+  int next_line = 0, next_depth = 0;
+  std::vector<Factor::Precomputed> known;
+};
+
 class TileProduct {
  public:
   /// Factors are of `dtype`; each element is held in the type in which it is computed.
@@ -123,28 +159,8 @@ class TileProduct {
   const Local sums;  // own_rows x own_columns
 
  private:
-  /// A factor that is being loaded: registers of each thread, and two tiles of shared memory.
+  using Side = TileSide;
   TileProduct(const TileProduct& other, Local others);
-  struct Side {
-    /// `each`: the elements in one of the factor's buffer.
-    Side(Builder& k, const Tile& tile, int lines, DType dtype, int each, bool along_depth);
-    void begin(const Factor& from);
-    /// These move a tile to and from the registers of number `set`, one of Tile::ahead.
-    void load(const Expr& from, const Expr& end, int set);
-    void store(const Expr& turn, int set) const;
-
-    Builder* k;
-    int lines, depth;
-    int each;                       // elements in one of an array: 2 in arrays of words
-    int line_stride, depth_stride;  // in shared memory, of elements
-    int size, count, width;         // elements of a tile there, and of a thread; and per load
-    Shared memory;
-    Local held;
-    const Factor* factor = nullptr;
-    Expr first_line, first_depth;  // first line and depth that the thread copies
-    int next_line = 0, next_depth = 0;
-    std::vector<Factor::Precomputed> known;
-  };
   Side& side(std::optional<Side>& side, int lines, const Factor& first);
   /// The depths that are multiplied, in steps of a tile.
   struct Depths {
@@ -167,18 +183,11 @@ class TileProduct {
   void multiply(const Turned& left, const Expr& turn);
   /// The expressions say where the tiles of both factors begin in shared memory.
   void multiply_fragments(const Shared& left, const Expr& left_at, int left_stride, const Expr& right_at);
-  /// A factor in shared memory, of which the elements from turn * size on are multiplied: how matrices take it.
-  struct Held {
-    const Shared& memory;
-    Expr turn;
-    int size, each, line_stride, depth_stride;
-  };
-  void multiply_matrices(const Held& left, const Held& right);
+  void multiply_matrices(const HeldFactor& left, const HeldFactor& right);
   void begin_matrices();
   void each_matrix(FunctionRef<void(int i, int j, const Expr& first)> take) const;
   void end_matrices();
   void take_matrices(Take take) const;
-  Held held(const Side& side, const Expr& turn) const;
 
   Builder* k_;
   const DType dtype_, type_;

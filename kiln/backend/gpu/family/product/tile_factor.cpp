@@ -70,27 +70,34 @@ Expr Resident::place(const Expr& row, const Expr& depth) const {
   return fragments ? row * stride + depth : depth * stride + row;
 }
 
-TileProduct::Side::Side(Builder& builder, const Tile& tile, int line_count, DType dtype, int of_one, bool along_depth)
+int TileSide::elements(const Tile& tile, int lines, bool along_depth) {
+  const auto [line_stride, depth_stride] = strides_of(tile, lines, along_depth);
+  return line_stride > depth_stride ? lines * line_stride : tile.depth * depth_stride;
+}
+
+TileSide::TileSide(Builder& builder, const Tile& tile, int line_count, DType dtype, int of_one, bool along_depth,
+                   std::optional<Shared> in)
     : k(&builder),
       lines(line_count),
       depth(tile.depth),
       each(of_one),
       line_stride(strides_of(tile, line_count, along_depth).first),
       depth_stride(strides_of(tile, line_count, along_depth).second),
-      size(line_stride > depth_stride ? lines * line_stride : depth * depth_stride),
+      size(elements(tile, line_count, along_depth)),
       count(lines * depth / tile.threads()),
       width(1),
-      memory(builder.shared(each == 2        ? DType::U32
-                            : tile.fragments ? dtype
-                                             : expr::computed_in(dtype),
-                            std::int64_t{tile.stages} * size / each)),
+      memory(in ? *in
+                : builder.shared(each == 2        ? DType::U32
+                                 : tile.fragments ? dtype
+                                                  : expr::computed_in(dtype),
+                                 std::int64_t{tile.stages} * size / each)),
       held(builder.local(each == 2 ? DType::U32 : dtype, std::int64_t{tile.ahead} * count / each)) {
   require<ArgumentError>(count * tile.threads() == lines * depth && count % each == 0, "kernel: a tile of ", lines,
                          " x ", depth, " is not shared by ", tile.threads(), " threads");
 }
 
-void TileProduct::Side::begin(const Factor& from) {
-  factor = &from;
+void TileSide::begin(const Factor& from) {
+  factor = from;
   width = std::min(from.loading.width, count);
   const int threads = k->threads(), along = (from.loading.along_depth ? depth : lines) / width;
   require<ArgumentError>(threads % along == 0, "kernel: ", threads, " threads do not load ", lines, " x ", depth);
@@ -104,7 +111,7 @@ void TileProduct::Side::begin(const Factor& from) {
   for (int j = 0; j < (next_line ? count / width : 1); ++j) known.push_back(from.of_line(first_line + j * next_line));
 }
 
-void TileProduct::Side::load(const Expr& from, const Expr& end, int set) {
+void TileSide::load(const Expr& from, const Expr& end, int set) {
   const Expr zero = k->literal(held.type(), 0);
   const int first = set * count / each;
   std::vector<Factor::Precomputed> depths;
@@ -138,7 +145,7 @@ void TileProduct::Side::load(const Expr& from, const Expr& end, int set) {
   }
 }
 
-void TileProduct::Side::store(const Expr& turn, int set) const {
+void TileSide::store(const Expr& turn, int set) const {
   const Expr first = turn * size + first_depth * depth_stride + first_line * line_stride;
   const int step = factor->loading.along_depth ? depth_stride : line_stride;
   const auto bytes = static_cast<int>(size_of(memory.dtype()));

@@ -15,27 +15,24 @@ void TileProduct::begin_matrices() {
   exchanged_ = k_->shared(type_, std::int64_t{k_->threads()} / kLanes * shape.m * shape.n);
 }
 
-TileProduct::Held TileProduct::held(const Side& side, const Expr& turn) const {
-  return {side.memory, turn, side.size, side.each, side.line_stride, side.depth_stride};
+void load_matrix(const Matrix& to, const HeldFactor& from, const Expr& line, int depth, bool lines_are_rows) {
+  const bool by_lines = from.depth_stride == 1;
+  // Places are counted in 16 bytes, which are eight halves, as far as they can be.
+  constexpr int kOctet = 8;
+  const int stride = by_lines ? from.line_stride : from.depth_stride;
+  const Expr first = from.turn * (from.size / kOctet);
+  const Expr at =
+      by_lines ? first + line * (stride / kOctet) + depth / kOctet : first + line / kOctet + depth * (stride / kOctet);
+  to.load(from.memory, at * (kOctet / from.each), stride / from.each, by_lines != lines_are_rows);
 }
 
-void TileProduct::multiply_matrices(const Held& left, const Held& right) {
+void TileProduct::multiply_matrices(const HeldFactor& left, const HeldFactor& right) {
   const Expr row = warp_row(*k_, tile), column = warp_column(*k_, tile);
-  const auto load = [&](const Matrix& to, const Held& from, const Expr& line, int depth, bool lines_are_rows) {
-    const bool by_lines = from.depth_stride == 1;
-    // Places are counted in 16 bytes, which are eight halves, as far as they can be.
-    constexpr int kOctet = 8;
-    const int stride = by_lines ? from.line_stride : from.depth_stride;
-    const Expr first = from.turn * (from.size / kOctet);
-    const Expr at = by_lines ? first + line * (stride / kOctet) + depth / kOctet
-                             : first + line / kOctet + depth * (stride / kOctet);
-    to.load(from.memory, at * (kOctet / from.each), stride / from.each, by_lines != lines_are_rows);
-  };
   for (int depth = 0; depth < tile.depth; depth += kMatrixSide) {
     for (std::size_t i = 0; i < rows_.size(); ++i)
-      load(rows_[i], left, row + static_cast<int>(i) * tile.matrix_rows, depth, true);
+      load_matrix(rows_[i], left, row + static_cast<int>(i) * tile.matrix_rows, depth, true);
     for (std::size_t j = 0; j < columns_.size(); ++j)
-      load(columns_[j], right, column + static_cast<int>(j) * kMatrixSide, depth, false);
+      load_matrix(columns_[j], right, column + static_cast<int>(j) * kMatrixSide, depth, false);
     for (std::size_t i = 0; i < rows_.size(); ++i)
       for (std::size_t j = 0; j < columns_.size(); ++j)
         matrices_[i * columns_.size() + j].add_product(rows_[i], columns_[j]);

@@ -109,8 +109,9 @@ void TileProduct::run_ahead(Side& left, Side& right, const Depths& depths) {
 void TileProduct::multiply_step(const Side* left, const Resident* resident, const Side& right, const Expr& step,
                                 const Expr& turn) {
   if (tile.matrix_rows) {
-    const Held rows = left ? held(*left, turn) : Held{resident->memory, step, tile.depth, 1, resident->stride, 1};
-    multiply_matrices(rows, held(right, turn));
+    const HeldFactor rows =
+        left ? left->held_at(turn) : HeldFactor{resident->memory, step, tile.depth, 1, resident->stride, 1};
+    multiply_matrices(rows, right.held_at(turn));
   } else if (tile.fragments) {
     const Expr right_at = turn * right.size;
     if (left) multiply_fragments(left->memory, turn * left->size, left->line_stride, right_at);

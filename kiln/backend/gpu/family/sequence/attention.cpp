@@ -24,7 +24,7 @@ Array broadcast_to_scores(const Value& value, const Call& call) {
 
 AttentionParameters::AttentionParameters(Builder& builder, const AttentionKey& of)
     : key(of), type(expr::computed_in(of.dtype)), builder_(builder) {
-  for (Sequence* operand : {&q, &k, &v}) *operand = sequence();
+  for (Sequence* operand : {&q, &k, &v}) *operand = factor();
   if (key.masked) {
     mask.buffer = builder.input(DType::Bool);
     for (Expr& stride : mask.strides) stride = builder.number(key.index);
@@ -35,11 +35,11 @@ AttentionParameters::AttentionParameters(Builder& builder, const AttentionKey& o
   cap = builder.number(type);
 }
 
-Sequence AttentionParameters::sequence(Use use) {
+Sequence AttentionParameters::sequence(Use use, DType dtype) {
   Sequence made;
-  made.buffer = use == Use::Both      ? builder_.both(key.dtype)
-                : use == Use::Written ? builder_.output(key.dtype)
-                                      : builder_.input(key.dtype);
+  made.buffer = use == Use::Both      ? builder_.both(dtype)
+                : use == Use::Written ? builder_.output(dtype)
+                                      : builder_.input(dtype);
   for (Expr& stride : made.strides) stride = builder_.number(key.index);
   return made;
 }
@@ -87,16 +87,21 @@ Expr AttentionParameters::sees(const Expr& batch, const Expr& head, const Expr& 
   return seen.get() != 0;
 }
 
+AttentionParameters::Score AttentionParameters::shown_score(const Expr& dot) const {
+  Score made{dot * scale, {}};
+  if (key.capped) {
+    const Expr t = builder_.call("tanh", type, {made.score / cap});
+    made.score = t * cap;
+    made.slope = builder_.literal(type, 1) - t * t;
+  }
+  return made;
+}
+
 AttentionParameters::Score AttentionParameters::score(const Expr& batch, const Expr& head, const Expr& query,
                                                       const Expr& at_key, const Expr& dot) const {
   Builder& k = builder_;
   const Expr never = k.literal(type, -std::numeric_limits<double>::infinity());
-  Score made{dot * scale, {}};
-  if (key.capped) {
-    const Expr t = k.call("tanh", type, {made.score / cap});
-    made.score = t * cap;
-    made.slope = k.literal(type, 1) - t * t;
-  }
+  Score made = shown_score(dot);
   const Expr reached = in_reach(query, at_key);
   if (!key.masked && !key.biased) {
     made.score = select(reached, made.score, never);

@@ -14,10 +14,11 @@ namespace kiln::gpu::family {
 struct AttentionKey {
   DType dtype, index;
   bool causal, windowed, capped, masked, biased;
-  bool fragments;   // products by tensor cores
-  int matrix_rows;  // Tile::matrix_rows
-  int depth;        // of the tiles of queries and keys, whose products are scores
-  int stages = 2;   // Tile::stages of those
+  bool fragments;      // products by tensor cores
+  int matrix_rows;     // Tile::matrix_rows
+  int depth;           // of the tiles of queries and keys, whose products are scores
+  int stages = 2;      // Tile::stages of those
+  bool words = false;  // q, k and v are loaded as words of two halves
 };
 
 /// An operand [batch, heads, time, width]: its memory and strides in a kernel.
@@ -47,7 +48,9 @@ class AttentionParameters {
   static void append(std::vector<Argument>& arguments, const Call& call, std::int64_t window);
   /// Adds a further sequence, after those.
   enum class Use : std::uint8_t { Read, Written, Both };
-  Sequence sequence(Use use = Use::Read);
+  Sequence sequence(Use use = Use::Read) { return sequence(use, key.dtype); }
+  /// One that is a factor, in words where AttentionKey::words says so.
+  Sequence factor() { return sequence(Use::Read, key.words ? DType::U32 : key.dtype); }
   static void append(std::vector<Argument>& arguments, const Array& sequence);
 
   /// The score of a query and a key whose product is `dot`: -inf if the query may not see the key, or there is no such
@@ -58,6 +61,10 @@ class AttentionParameters {
   /// Do both exist, and may the query see the key?
   Expr sees(const Expr& batch, const Expr& head, const Expr& query, const Expr& key) const;
   Score score(const Expr& batch, const Expr& head, const Expr& query, const Expr& key, const Expr& dot) const;
+  /// The score of a key that is not hidden, without bias.
+  Score shown_score(const Expr& dot) const;
+  /// Is the key visible as far as causal and window decide, and do both exist?
+  Expr in_reach(const Expr& query, const Expr& key) const;
   /// The range of keys that one of these queries may see, all within [begin, end); or of queries that may see one of
   /// these keys.
   struct Range {
@@ -73,8 +80,7 @@ class AttentionParameters {
   Expr scale, cap;
 
  private:
-  /// Is the key visible as far as causal and window decide?
-  Expr in_reach(const Expr& query, const Expr& key) const;
+  Sequence sequence(Use use, DType dtype);
 
   Builder& builder_;
 };
@@ -108,7 +114,7 @@ inline AttentionKey by(AttentionKey key, const AttentionWay& way) {
 /// The kernel that a way is chosen for: it is over `rows` rows of all heads, queries or, for the gradient of keys and
 /// values, keys, and as many `columns`.
 struct AttentionWork {
-  enum class Kind : std::uint8_t { Forward, QueryGrad, KeyGrad } kind;
+  enum class Kind : std::uint8_t { Forward, QueryGrad, KeyGrad, Matrices } kind;  // Matrices: MatrixAttentionKernel
   AttentionKey key;
   std::int64_t heads, rows, columns, width, values;
   Loading q, k, v;

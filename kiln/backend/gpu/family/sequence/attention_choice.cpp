@@ -12,6 +12,11 @@ std::vector<AttentionWay> ways_for(const AttentionWork& work, const AttentionWay
   static constexpr AttentionWay kWays[] = {{64, 16},     {64, 32},     {64, 32, 1}, {64, 64, 1}, {128, 16}, {128, 32},
                                            {128, 32, 1}, {128, 64, 1}, {32, 32},    {32, 64, 1}, {32, 16},  {64, 8}};
   std::vector<AttentionWay> all{first};
+  if (work.kind == AttentionWork::Kind::Matrices) {
+    for (const int rows : {64, 128})
+      if (rows != first.rows && rows < 2 * work.rows) all.push_back({rows, first.depth});
+    return all;
+  }
   if (work.rows <= first.rows / 2) return all;
   for (const AttentionWay& way : kWays) {
     // The threads of fragments, two for each row, load up to 128 columns of values one at a time.
@@ -33,7 +38,7 @@ struct WayQuestion {
   AttentionWay first;
   std::string words() const {
     static constexpr std::string_view kKinds[] = {"attention", "attention, gradient of queries",
-                                                  "attention, gradient of keys and values"};
+                                                  "attention, gradient of keys and values", "attention by matrices"};
     const auto loaded = [](const Loading& by) { return text(by.along_depth ? " deep " : " wide ", by.width); };
     const auto with = [](bool has, std::string_view what) { return has ? what : std::string_view(); };
     return text(kKinds[static_cast<std::size_t>(kind)], " of ", key.dtype, with(key.causal, ", causal"),

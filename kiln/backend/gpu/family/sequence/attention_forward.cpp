@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/sequence/attention.hpp"
+#include "kiln/backend/gpu/family/sequence/attention_matrices.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -126,6 +126,7 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
   const int columns = attention_columns(tiled, values);
   const std::int64_t chunks = std::max<std::int64_t>(blocks_for(values, columns), 1);
   const Loading by_q = load_width(q), by_k = load_width(k), by_v = load_time(v);
+  const bool matrices = attends_by_matrices(gpu, key, q.shape[3]);
   const auto launch = [&](const AttentionWay& way, bool again) {
     const std::int64_t tiles = blocks_for(queries, way.rows);
     std::vector<Argument> arguments;
@@ -133,12 +134,14 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
     AttentionParameters::append(arguments, out);
     for (const Argument& argument : {Argument(log_sum), Argument(tiles), Argument(chunks)})
       arguments.push_back(argument);
-    gpu.launch(AttentionKernel{by(key, way), way.rows, side, columns, by_q, by_k, by_v, again},
-               q.shape[0] * q.shape[1] * chunks * tiles, arguments);
+    const std::int64_t blocks = q.shape[0] * q.shape[1] * chunks * tiles;
+    if (matrices)
+      gpu.launch(matrix_attention(key, way, q.shape[3], columns, {by_q, by_k, by_v}, again), blocks, arguments);
+    else gpu.launch(AttentionKernel{by(key, way), way.rows, side, columns, by_q, by_k, by_v, again}, blocks, arguments);
   };
   AttentionWay way{rows, key.depth};
   if (!attended) {
-    const AttentionWork work{AttentionWork::Kind::Forward,
+    const AttentionWork work{matrices ? AttentionWork::Kind::Matrices : AttentionWork::Kind::Forward,
                              key,
                              q.shape[0] * q.shape[1],
                              queries,

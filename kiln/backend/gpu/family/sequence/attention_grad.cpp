@@ -3,46 +3,37 @@
 #include <limits>
 
 #include "kiln/backend/gpu/family/family.hpp"
-#include "kiln/backend/gpu/family/sequence/attention.hpp"
+#include "kiln/backend/gpu/family/sequence/attention_grad.hpp"
+#include "kiln/backend/gpu/family/sequence/attention_matrices.hpp"
 
 namespace kiln::gpu::family {
+Given::Given(Builder& b, AttentionParameters& p)
+    : grad(p.factor()),
+      log_sum(b.input(p.type)),
+      delta(b.input(p.type)),
+      chunks(b.number(p.key.index)),
+      tiles(b.number(p.key.index)) {}
+
+OfQuery::OfQuery(Builder& b, const AttentionParameters& p, const Given& given, const Expr& batch, const Expr& head,
+                 const Expr& query) {
+  const Expr zero = b.literal(p.type, 0), never = b.literal(p.type, -std::numeric_limits<double>::infinity());
+  const Local held = b.local(p.type, 2);
+  b.when(
+      query < p.queries,
+      [&] {
+        const Expr at = (batch * p.heads + head) * p.queries + query, sum = given.log_sum[at];
+        held.set(0, select(sum == never, zero, sum));
+        held.set(1, given.delta[at]);
+      },
+      [&] {
+        held.set(0, zero);
+        held.set(1, zero);
+      });
+  shift = held[0];
+  delta = held[1];
+}
+
 namespace {
-
-/// What a gradient reads besides q, k, v, mask and bias: the gradient of the output, and two numbers per query.
-struct Given {
-  Given(Builder& b, AttentionParameters& p)
-      : grad(p.sequence()),
-        log_sum(b.input(p.type)),
-        delta(b.input(p.type)),
-        chunks(b.number(p.key.index)),
-        tiles(b.number(p.key.index)) {}
-  Sequence grad;
-  Buffer log_sum, delta;
-  Expr chunks, tiles;
-};
-
-/// The two numbers of a query; 0 if it does not exist.
-struct OfQuery {
-  Expr shift, delta;
-  OfQuery(Builder& b, const AttentionParameters& p, const Given& given, const Expr& batch, const Expr& head,
-          const Expr& query) {
-    const Expr zero = b.literal(p.type, 0), never = b.literal(p.type, -std::numeric_limits<double>::infinity());
-    const Local held = b.local(p.type, 2);
-    b.when(
-        query < p.queries,
-        [&] {
-          const Expr at = (batch * p.heads + head) * p.queries + query, sum = given.log_sum[at];
-          held.set(0, select(sum == never, zero, sum));
-          held.set(1, given.delta[at]);
-        },
-        [&] {
-          held.set(0, zero);
-          held.set(1, zero);
-        });
-    shift = held[0];
-    delta = held[1];
-  }
-};
 
 /// The softmax weight of a query and a key, and the factor from the gradient of a score to that of the product; hide()
 /// sets both to 0 if the key is hidden, and returns whether it is.
@@ -296,11 +287,22 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
     gpu.launch(kernel, of.shape[0] * of.shape[1] * chunks * tiles, arguments);
   };
   const int columns = attention_columns(tiled, width), both = attention_columns(tiled, std::max(width, values));
+  const bool matrices =
+      attends_by_matrices(gpu, key, std::max(width, values)) && std::max(width, values) <= MatrixGradKernel::kWidest;
+  const auto by_matrices = [&](bool of_keys, bool again) {
+    MatrixGradKernel made{key, of_keys, padded_width(width), padded_width(values), by_q, by_k, by_v, by_grad, again};
+    // Rows lie where the others do. Elements that are not finite are looked for one by one.
+    made.key.words = !again && std::min({by_q.width, by_k.width, by_v.width, by_grad.width}) > 1 &&
+                     by_q.along_depth == by_k.along_depth && by_v.along_depth == by_grad.along_depth;
+    return made;
+  };
   const auto of_queries = [&](const AttentionWay& way, bool again) {
+    if (matrices) return launch(by_matrices(false, again), width, q.shape[2], q, {made[0]});
     launch(QueryGradKernel{by(key, way), way.rows, side, columns, by_q, by_k, by_v, by_grad, load_time(k), again},
            width, q.shape[2], q, {made[0]});
   };
   const auto of_keys = [&](const AttentionWay& way, bool again) {
+    if (matrices) return launch(by_matrices(true, again), width, k.shape[2], k, {made[1], made[2]});
     launch(KeyGradKernel{by(key, way), way.rows, side, both, by_q, by_k, by_v, by_grad, load_time(q), load_time(grad),
                          again},
            std::max(width, values), k.shape[2], k, {made[1], made[2]});
@@ -312,11 +314,13 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
       return AttentionWork{
           kind, key, rows.shape[0] * rows.shape[1], rows.shape[2], others.shape[2], width, values, by_q, by_k, by_v};
     };
-    query_way = chosen_way(gpu, work(Kind::QueryGrad, q, k), query_way,
-                           [&](const AttentionWay& each) { of_queries(each, false); });
+    if (!matrices)
+      query_way = chosen_way(gpu, work(Kind::QueryGrad, q, k), query_way,
+                             [&](const AttentionWay& each) { of_queries(each, false); });
     of_queries(query_way, false);
-    key_way =
-        chosen_way(gpu, work(Kind::KeyGrad, k, q), key_way, [&](const AttentionWay& each) { of_keys(each, false); });
+    if (!matrices)
+      key_way =
+          chosen_way(gpu, work(Kind::KeyGrad, k, q), key_way, [&](const AttentionWay& each) { of_keys(each, false); });
     of_keys(key_way, false);
   }
   if (hides(key, call)) {

@@ -93,6 +93,16 @@ void multiply(Block& block, const Step& step) {
   });
 }
 
+void scale(Block& block, const Step& step) {
+  const Kernel::Matrix& shape = shape_of(block, step.place);
+  each_warp(block, "a matrix", [&](int first) {
+    const float* const by = set_elements(block, step.from, first);
+    set_elements(block, step.place, first);
+    float* const all = elements(block, step.place, first);
+    for (int i = 0; i < shape.rows * shape.columns; ++i) all[i] *= by[i];
+  });
+}
+
 void store(Block& block, const Step& step) {
   const Kernel::Matrix& shape = shape_of(block, step.from);
   SharedArray& array = block.shared[step.place];
@@ -119,6 +129,7 @@ Run run_matrix(Statement::Kind kind) {
     case MatrixClear: return &clear;
     case MatrixLoad: return &load;
     case MatrixMultiply: return &multiply;
+    case MatrixScale: return &scale;
     default: return &store;
   }
 }

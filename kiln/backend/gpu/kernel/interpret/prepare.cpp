@@ -151,6 +151,7 @@ class Preparation {
       case Statement::Kind::MatrixClear:
       case Statement::Kind::MatrixLoad:
       case Statement::Kind::MatrixMultiply:
+      case Statement::Kind::MatrixScale:
       case Statement::Kind::MatrixStore: return run_matrix(statement.kind);
       case Statement::Kind::Await: demand(statement.place, true); return run_await();
       case Statement::Kind::Fence:

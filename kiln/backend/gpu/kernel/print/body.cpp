@@ -242,6 +242,7 @@ void Body::statements(const Statements& list, const std::string& indent) {
       case Statement::Kind::MatrixClear:
       case Statement::Kind::MatrixLoad:
       case Statement::Kind::MatrixMultiply:
+      case Statement::Kind::MatrixScale:
       case Statement::Kind::MatrixStore: matrix(statement, indent); break;
       case Statement::Kind::Fence:
         if (target_.fence.empty()) lacks("fences among blocks");

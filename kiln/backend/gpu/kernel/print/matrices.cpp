@@ -47,6 +47,10 @@ void Body::matrix(const Statement& statement, const std::string& indent) {
     out_ += text(indent, "f", statement.place, " = ", matrix_type(kernel_.matrices[statement.place]), "(0.0);\n");
   else if (statement.kind == MatrixLoad) moved("coopMatLoadNV", statement.place, statement.from);
   else if (statement.kind == MatrixStore) moved("coopMatStoreNV", statement.from, statement.place);
+  else if (statement.kind == MatrixScale)
+    // A thread holds the same places of all matrices of one kind and size.
+    out_ += text(indent, target_.unrolled, "for (int i = 0; i < f", statement.place, ".length(); ++i) f",
+                 statement.place, "[i] *= f", statement.from, "[i];\n");
   else
     out_ += text(indent, "f", statement.place, " = coopMatMulAddNV(f", statement.from, ", f", statement.by, ", f",
                  statement.place, ");\n");
