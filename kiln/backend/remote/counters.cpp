@@ -1,6 +1,7 @@
 #include "kiln/backend/remote/counters.hpp"
 
 #include "kiln/core/text.hpp"
+#include "kiln/ops/memory.hpp"
 
 namespace kiln::remote {
 namespace {

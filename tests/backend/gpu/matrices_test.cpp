@@ -106,14 +106,14 @@ Kernel scaled_rows() {
     held.store(at, a[at]);
     held.store(at + kCount, (at / kSide).as(DType::F32));
   });
-  k.warp_barrier();
+  k.barrier();
   const Matrix made = k.matrix(Matrix::Use::Sums, shape), by = k.matrix(Matrix::Use::Sums, shape);
   made.load(held, zero, kSide, false);
   by.load(held, zero + kCount, kSide, false);
   made.scale(by);
-  k.warp_barrier();
+  k.barrier();
   made.store(held, zero, kSide);
-  k.warp_barrier();
+  k.barrier();
   k.unrolled(kCount / kLanes, [&](const Expr& i) { d.store(i * kLanes + k.thread(), held[i * kLanes + k.thread()]); });
   return k.finish();
 }

@@ -34,9 +34,9 @@ TEST(WrongKernels, TakeABarrierOfTheirWarpForOneOfTheBlock) {
       const Shared all = k.shared(DType::I32, 64);
       all.store(k.thread(), k.thread());
       if (again) k.barrier();
-      else k.warp_barrier();
+      else k.barrier();
       x.store(k.thread(), all[k.thread() ^ apart]);
-      k.warp_barrier();
+      k.barrier();
       if (again) all.store(k.thread(), k.thread());
     });
   };
@@ -59,11 +59,11 @@ TEST(WrongKernels, TakeABarrierOfTheirWarpForOneOfTheBlock) {
                 const Expr zero = k.literal(DType::I32, 0);
                 k.when(k.warp() == (first ? 1 : 0), [&] { x.store(k.thread(), all[zero]); });
                 k.when(k.warp() == (first ? 0 : 1), [&] { x.store(k.thread(), all[zero]); });
-                k.warp_barrier();
+                k.barrier();
                 k.when(k.thread() == 0, [&] { all.store(zero, zero); });
               }).find("meet at element 0 of shared array 0") != std::string::npos,
               true);
-  EXPECT_EQ(said_of([](Builder& k, const Buffer&) { k.when(k.thread() < 9, [&] { k.warp_barrier(); }); }),
+  EXPECT_EQ(said_of([](Builder& k, const Buffer&) { k.when(k.thread() < 9, [&] { k.barrier(); }); }),
             "DeviceError: kernel wrong, block 0: only 9 of the threads 0 to 31 get to a barrier");
 }
 
