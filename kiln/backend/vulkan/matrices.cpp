@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "kiln/backend/gpu/kernel/print/matrices.hpp"
@@ -111,18 +112,17 @@ enum Opcode : std::uint32_t {
   kConstantTrue = 41,
   kConstant = 43,
   kSpecConstant = 50,
-  kSpecConstantOp = 52,
   kDecorate = 71,
+  kMultiplyElements = 133,
+  kDivide = 136,
   kTypeMatrixNv = 5358,
   kLoadNv = 5359,
   kStoreNv = 5360,
   kMultiplyNv = 5361,
-  kLengthNv = 5362,
   kTypeMatrix = 4456,
   kLoad = 4457,
   kStore = 4458,
   kMultiply = 4459,
-  kLength = 4460,
 };
 constexpr std::uint32_t kMatricesNv = 5357, kMatrices = 6022, kBfloat16Type = 5116, kBfloat16Matrices = 5118;
 constexpr std::uint32_t kSpecId = 1, kHeader = 5;
@@ -200,11 +200,10 @@ class Rewriting {
       case kLoadNv: return moved(kLoad, {in[0], in[1], in[2], order(in[4]), in[3]}, in.subspan(5));
       case kStoreNv: return moved(kStore, {in[0], in[1], order(in[3]), in[2]}, in.subspan(4));
       case kMultiplyNv: return append(made_, kMultiply, {in[0], in[1], in[2], in[3], in[4]});
-      case kLengthNv: return append(made_, kLength, {in[0], in[1], in[2]});
-      // How many elements a thread holds is a constant that the driver knows.
-      case kSpecConstantOp:
-        if (in[2] != kLengthNv) break;
-        return append(made_, kSpecConstantOp, {in[0], in[1], kLength, in[3]});
+      // What Body::matrix prints for a product of elements, which NV lacks.
+      case kDivide:
+        if (!types_.contains(in[0])) break;
+        return append(made_, kMultiplyElements, {in[0], in[1], in[2], in[3]});
       default: break;
     }
     made_.push_back(static_cast<std::uint32_t>(in.size() + 1) << 16 | opcode);
@@ -226,6 +225,7 @@ class Rewriting {
       for (std::uint32_t i = 0; i < numbers_.size(); ++i) append(made_, kConstant, {integer_, numbers_[i], i});
     if (!declared_ && has_bfloat16_) append(made_, kTypeFloat, {bfloat16_, 16, 0});
     declared_ = true;
+    types_.insert(in[0]);
     const std::uint32_t number = number_of(in[3]);
     const auto use = static_cast<std::uint32_t>(gpu::matrix_use(number));
     append(made_, kTypeMatrix,
@@ -235,6 +235,7 @@ class Rewriting {
   const std::span<const std::uint32_t> from_;
   Words made_;
   std::map<std::uint32_t, std::uint32_t> rows_;  // the numbers of the constants that are rows, by id
+  std::set<std::uint32_t> types_;                // ids of the types of matrices
   std::uint32_t integer_ = 0, true_ = 0;         // ids of a type and a constant
   std::array<std::uint32_t, 3> numbers_{};       // ids of the constants 0, 1 and 2
   std::uint32_t bfloat16_ = 0;                   // id of the type

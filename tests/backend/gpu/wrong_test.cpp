@@ -27,46 +27,6 @@ TEST(WrongKernels, WriteWhatAnotherThreadStillReads) {
             "between them: the one reads, the other writes");
 }
 
-TEST(WrongKernels, TakeABarrierOfTheirWarpForOneOfTheBlock) {
-  // What a warp shares with itself is in order; what it shares with another is not, whether that reads or writes first.
-  const auto said = [](int apart, bool again) {
-    return said_of([&](Builder& k, const Buffer& x) {
-      const Shared all = k.shared(DType::I32, 64);
-      all.store(k.thread(), k.thread());
-      if (again) k.barrier();
-      else k.barrier();
-      x.store(k.thread(), all[k.thread() ^ apart]);
-      k.barrier();
-      if (again) all.store(k.thread(), k.thread());
-    });
-  };
-  EXPECT_EQ(said(1, false), "");
-  EXPECT_EQ(said(1, true), "");
-  EXPECT_EQ(
-      said(32, false),
-      "DeviceError: kernel wrong, block 0: threads 32 and 0 meet at element 32 of shared array 0 without a barrier "
-      "between them: the one writes, the other reads");
-  EXPECT_EQ(
-      said(32, true),
-      "DeviceError: kernel wrong, block 0: threads 32 and 0 meet at element 0 of shared array 0 without a barrier "
-      "between them: the one reads, the other writes");
-  // A reader of the other warp is not forgotten for one of this warp that came later, nor the other way round.
-  for (const bool first : {false, true})
-    EXPECT_EQ(said_of([&](Builder& k, const Buffer& x) {
-                const Shared all = k.shared(DType::I32, 64);
-                all.store(k.thread(), k.thread());
-                k.barrier();
-                const Expr zero = k.literal(DType::I32, 0);
-                k.when(k.warp() == (first ? 1 : 0), [&] { x.store(k.thread(), all[zero]); });
-                k.when(k.warp() == (first ? 0 : 1), [&] { x.store(k.thread(), all[zero]); });
-                k.barrier();
-                k.when(k.thread() == 0, [&] { all.store(zero, zero); });
-              }).find("meet at element 0 of shared array 0") != std::string::npos,
-              true);
-  EXPECT_EQ(said_of([](Builder& k, const Buffer&) { k.when(k.thread() < 9, [&] { k.barrier(); }); }),
-            "DeviceError: kernel wrong, block 0: only 9 of the threads 0 to 31 get to a barrier");
-}
-
 TEST(WrongKernels, WriteToOnePlaceFromTwoThreads) {
   EXPECT_EQ(said_of([](Builder& k, const Buffer&) {
               const Shared all = k.shared(DType::I32, 64);

@@ -99,12 +99,12 @@ TEST(VulkanMatrices, AreRewrittenForTheExtensionOfAllMakers) {
     for (const Instruction& load : loads) EXPECT_EQ(constant(all, load[5]).first, 16u);  // the stride
     EXPECT_EQ(of(all, 4458).size(), 1u);
     EXPECT_EQ(of(all, 4459).size(), 1u);
-    // How many elements a thread holds: a constant, whose operation is the extension's too.
-    const auto lengths = std::ranges::count_if(
-        all, [](const Instruction& each) { return each[0] == 4460 || (each[0] == 52 && each[3] == 4460); });
-    EXPECT_EQ(lengths, 1);
-    EXPECT_TRUE(std::ranges::none_of(
-        all, [](const Instruction& each) { return each[0] == 5362 || (each[0] == 52 && each[3] == 5362); }));
+    // A product of elements, for which the text has a quotient.
+    const auto is_of_matrices = [&](const Instruction& each) {
+      return std::ranges::find(types, each[1], [](const Instruction& type) { return type[1]; }) != types.end();
+    };
+    EXPECT_EQ(std::ranges::count_if(of(all, 133), is_of_matrices), 1);
+    EXPECT_EQ(std::ranges::count_if(of(all, 136), is_of_matrices), 0);
 
     const auto has_capability = [&](std::uint32_t number) {
       return std::ranges::find(all, Instruction{17, number}) != all.end();

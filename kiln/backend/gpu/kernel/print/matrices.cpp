@@ -48,9 +48,8 @@ void Body::matrix(const Statement& statement, const std::string& indent) {
   else if (statement.kind == MatrixLoad) moved("coopMatLoadNV", statement.place, statement.from);
   else if (statement.kind == MatrixStore) moved("coopMatStoreNV", statement.from, statement.place);
   else if (statement.kind == MatrixScale)
-    // A thread holds the same places of all matrices of one kind and size.
-    out_ += text(indent, target_.unrolled, "for (int i = 0; i < f", statement.place, ".length(); ++i) f",
-                 statement.place, "[i] *= f", statement.from, "[i];\n");
+    // GL_NV_cooperative_matrix has no product of elements: for this quotient, modules of the KHR extension have one.
+    out_ += text(indent, "f", statement.place, " = f", statement.place, " / f", statement.from, ";\n");
   else
     out_ += text(indent, "f", statement.place, " = coopMatMulAddNV(f", statement.from, ", f", statement.by, ", f",
                  statement.place, ");\n");
