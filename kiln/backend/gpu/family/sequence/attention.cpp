@@ -229,19 +229,27 @@ bool hides(const AttentionKey& key, const Call& call) {
   return key.masked || key.biased || key.windowed || (key.causal && !one_query);
 }
 
-Expr is_spoilt(Builder& b, const TileProduct& tile, const Sequence& made, const Window& window) {
+void when_spoilt(Builder& b, std::initializer_list<Made> results, FunctionRef<void()> then) {
   const Local found = b.variable(b.literal(DType::I32, 0));
-  tile.each([&](const Expr& row, const Expr& column, int i) {
-    const Expr time = window.first + row.as(window.first.type());
-    for (std::size_t j = 0; j < tile.group(i).size(); ++j) {
-      const Expr at = window.first_column + column.as(window.first.type()) + static_cast<int>(j);
-      b.when((time < window.times) & (at < window.width), [&] {
-        const Expr x = made.buffer[window.start + time * made.strides[2] + at * made.strides[3]];
-        found.set(found.get() | (x != x).as(DType::I32));
-      });
-    }
-  });
-  return fold_block(b, found, [](const Expr& x, const Expr& y) { return x | y; }) != 0;
+  for (const Made& made : results) {
+    const Window& part = made.part;
+    const DType index = part.first.type();
+    const int count = made.rows * made.columns, at_once = std::clamp(count / b.threads(), 1, 8);
+    // Neighbouring threads read neighbours. Past the ends, the last row or column is read again.
+    b.loop(b.thread(), select(part.width > 0, b.literal(DType::I32, count), b.literal(DType::I32, 0)),
+           b.literal(DType::I32, at_once * b.threads()), [&](const Expr& from) {
+             Expr any = found.get();
+             for (int i = 0; i < at_once; ++i) {
+               const Expr at = from + i * b.threads();
+               const Expr time = min(part.first + (at / made.columns).as(index), part.times - 1);
+               const Expr column = min(part.first_column + (at % made.columns).as(index), part.width - 1);
+               const Expr x = made.to.buffer[part.start + time * made.to.strides[2] + column * made.to.strides[3]];
+               any = any | (x != x).as(DType::I32);
+             }
+             found.set(any);
+           });
+  }
+  b.when(fold_block(b, found, [](const Expr& x, const Expr& y) { return x | y; }) != 0, then);
 }
 
 void add_not_finite(Builder& b, const TileProduct& result, const Weights& weights, const Sequence& x,

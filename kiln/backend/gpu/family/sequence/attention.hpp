@@ -143,8 +143,14 @@ bool hides(const AttentionKey& key, const Call& call);
 struct Window {
   Expr start, first, times, first_column, width;
 };
-/// Is any of it NaN? All threads of the block must get here, and get the same answer.
-Expr is_spoilt(Builder& b, const TileProduct& tile, const Sequence& made, const Window& window);
+/// A result of a block: the part of a sequence that `rows` rows and `columns` columns lie in.
+struct Made {
+  const Sequence& to;
+  Window part;
+  int rows, columns;
+};
+/// `then`, for all threads of the block, if any of its results is NaN. All threads must get here.
+void when_spoilt(Builder& b, std::initializer_list<Made> results, FunctionRef<void()> then);
 
 struct Weights;
 /// Adds weight * x to the sums, for elements of x that a factor with `finite_alone` left out, of times [begin, end),

@@ -30,81 +30,82 @@ struct AttentionKernel {
     const Expr head = rest / chunks % p.heads, batch = rest / chunks / p.heads, kv_head = head / p.shared;
     const Expr first_value = chunk * columns;
 
-    TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, rows, columns), key.dtype);
-    const Weights weights(b, key.dtype, tile);
-    const int own = tile.own_rows;
-    const Local greatest = b.local(p.type, own), total = b.local(p.type, own);
-    for (int i = 0; i < own; ++i) {
-      greatest.set(i, never);
-      total.set(i, zero);
-    }
-    result.clear();
-    const auto exp = [&](const Expr& x) { return b.call("exp", p.type, {x}); };
-    const auto add = [](const Expr& x, const Expr& y) { return x + y; };
-    const auto most = [](const Expr& x, const Expr& y) { return max(x, y); };
+    const auto attend = [&] {
+      TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, rows, columns), key.dtype);
+      const Weights weights(b, key.dtype, tile);
+      const int own = tile.own_rows;
+      const Local greatest = b.local(p.type, own), total = b.local(p.type, own);
+      for (int i = 0; i < own; ++i) {
+        greatest.set(i, never);
+        total.set(i, zero);
+      }
+      result.clear();
+      const auto exp = [&](const Expr& x) { return b.call("exp", p.type, {x}); };
+      const auto add = [](const Expr& x, const Expr& y) { return x + y; };
+      const auto most = [](const Expr& x, const Expr& y) { return max(x, y); };
 
-    const AttentionParameters::Range range = p.keys_of(first, rows);
-    const Window made{out.start(batch, head), first, p.queries, first_value, p.values};
-    const Expr wanted = again ? is_spoilt(b, result, out, made) : b.boolean(true);
-    b.loop(
-        range.begin / side * side, select(wanted, range.end, b.literal(key.index, 0)), b.literal(key.index, side),
-        [&](const Expr& first_key) {
-          scores.clear();
-          scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
-                     p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), b.literal(key.index, 0), p.width);
-          for (int i = 0; i < own; ++i) {
-            std::vector<Expr> row;
-            for (int j = 0; j < tile.own_columns; ++j)
-              row.push_back(p.score(batch, head, first + scores.row(i).as(key.index),
-                                    first_key + scores.column(j).as(key.index), scores.sums[i * tile.own_columns + j])
-                                .score);
-            Expr high = row[0];
-            for (const Expr& each : row) high = max(high, each);
-            const Expr before = greatest[i], now = max(before, fold_row(b, tile, high, most));
-            const Expr shift = select(now == never, zero, now), kept = exp(before - shift);
-            Expr sum = zero;
-            for (std::size_t j = 0; j < row.size(); ++j) {
-              const Expr power = exp(row[j] - shift);
-              weights.store(scores, i, static_cast<int>(j), power);
-              sum = sum + power;
-            }
-            greatest.set(i, now);
-            total.set(i, total[i] * kept + fold_row(b, tile, sum, add));
-            for (int j = 0; j < result.tile.own_columns; ++j) {
-              const int place = i * result.tile.own_columns + j;
-              result.sums.set(place, result.sums[place] * kept);
-            }
+      const AttentionParameters::Range range = p.keys_of(first, rows);
+      b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first_key) {
+        scores.clear();
+        scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
+                   p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), b.literal(key.index, 0), p.width);
+        for (int i = 0; i < own; ++i) {
+          std::vector<Expr> row;
+          for (int j = 0; j < tile.own_columns; ++j)
+            row.push_back(p.score(batch, head, first + scores.row(i).as(key.index),
+                                  first_key + scores.column(j).as(key.index), scores.sums[i * tile.own_columns + j])
+                              .score);
+          Expr high = row[0];
+          for (const Expr& each : row) high = max(high, each);
+          const Expr before = greatest[i], now = max(before, fold_row(b, tile, high, most));
+          const Expr shift = select(now == never, zero, now), kept = exp(before - shift);
+          Expr sum = zero;
+          for (std::size_t j = 0; j < row.size(); ++j) {
+            const Expr power = exp(row[j] - shift);
+            weights.store(scores, i, static_cast<int>(j), power);
+            sum = sum + power;
           }
-          // The product begins with a barrier, after which all weights are stored, and ends with one.
-          const Expr start = p.v.start(batch, kv_head), end = min(first_key + side, p.keys);
-          if (!again) {
-            result.add(weights.resident, p.v.by_time(v, start, first_value, p.values), first_key, end);
-            return;
+          greatest.set(i, now);
+          total.set(i, total[i] * kept + fold_row(b, tile, sum, add));
+          for (int j = 0; j < result.tile.own_columns; ++j) {
+            const int place = i * result.tile.own_columns + j;
+            result.sums.set(place, result.sums[place] * kept);
           }
-          result.add(weights.resident, p.v.finite_by_time(v, start, first_value, p.values), first_key, end);
-          add_not_finite(b, result, weights, p.v, {start, first, p.queries, first_value, p.values}, first_key, end,
-                         [&](const Expr& query, const Expr& at) { return p.sees(batch, head, query, at); });
-        });
+        }
+        // The product begins with a barrier, after which all weights are stored, and ends with one.
+        const Expr start = p.v.start(batch, kv_head), end = min(first_key + side, p.keys);
+        if (!again) {
+          result.add(weights.resident, p.v.by_time(v, start, first_value, p.values), first_key, end);
+          return;
+        }
+        result.add(weights.resident, p.v.finite_by_time(v, start, first_value, p.values), first_key, end);
+        add_not_finite(b, result, weights, p.v, {start, first, p.queries, first_value, p.values}, first_key, end,
+                       [&](const Expr& query, const Expr& at) { return p.sees(batch, head, query, at); });
+      });
 
-    result.each([&](const Expr& row, const Expr& column, int i) {
-      const Expr query = first + row.as(key.index), sum = total[i / result.tile.own_columns];
-      const Expr divisor = select(sum == zero, b.literal(p.type, 1), sum);
-      const std::vector<Expr> group = result.group(i);
-      for (std::size_t j = 0; j < group.size(); ++j) {
-        const Expr value = first_value + column.as(key.index) + static_cast<int>(j);
-        b.when(wanted & (query < p.queries) & (value < p.values), [&] {
-          out.buffer.store(out.start(batch, head) + query * out.strides[2] + value * out.strides[3],
-                           group[j] / divisor);
+      result.each([&](const Expr& row, const Expr& column, int i) {
+        const Expr query = first + row.as(key.index), sum = total[i / result.tile.own_columns];
+        const Expr divisor = select(sum == zero, b.literal(p.type, 1), sum);
+        const std::vector<Expr> group = result.group(i);
+        for (std::size_t j = 0; j < group.size(); ++j) {
+          const Expr value = first_value + column.as(key.index) + static_cast<int>(j);
+          b.when((query < p.queries) & (value < p.values), [&] {
+            out.buffer.store(out.start(batch, head) + query * out.strides[2] + value * out.strides[3],
+                             group[j] / divisor);
+          });
+        }
+      });
+      for (int i = 0; i < own; ++i) {
+        const Expr query = first + scores.row(i).as(key.index), high = greatest[i];
+        b.when((chunk == 0) & (query < p.queries) & (b.thread() % tile.row_threads() == 0), [&] {
+          log_sum.store((batch * p.heads + head) * p.queries + query,
+                        select(high == never, zero, high) + b.call("log", p.type, {total[i]}));
         });
       }
-    });
-    for (int i = 0; i < own; ++i) {
-      const Expr query = first + scores.row(i).as(key.index), high = greatest[i];
-      b.when(wanted & (chunk == 0) & (query < p.queries) & (b.thread() % tile.row_threads() == 0), [&] {
-        log_sum.store((batch * p.heads + head) * p.queries + query,
-                      select(high == never, zero, high) + b.call("log", p.type, {total[i]}));
-      });
-    }
+    };
+    const Window part{out.start(batch, head), first, p.queries, first_value, p.values};
+    if (again) when_spoilt(b, {{out, part, rows, columns}}, attend);
+    else attend();
     return b.finish();
   }
 };
@@ -139,7 +140,8 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
       gpu.launch(matrix_attention(key, way, q.shape[3], columns, {by_q, by_k, by_v}, again), blocks, arguments);
     else gpu.launch(AttentionKernel{by(key, way), way.rows, side, columns, by_q, by_k, by_v, again}, blocks, arguments);
   };
-  AttentionWay way{rows, key.depth};
+  AttentionWay way{matrices ? matrix_rows(gpu, q.shape[0] * q.shape[1], queries, q.shape[3], columns) : rows,
+                   key.depth};
   if (!attended) {
     const AttentionWork work{matrices ? AttentionWork::Kind::Matrices : AttentionWork::Kind::Forward,
                              key,

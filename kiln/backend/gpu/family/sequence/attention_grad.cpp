@@ -51,13 +51,13 @@ struct SoftmaxWeight {
   }
 };
 
-void store(Builder& b, const Sequence& to, const TileProduct& made, const Window& w, const Expr& wanted) {
+void store(Builder& b, const Sequence& to, const TileProduct& made, const Window& w) {
   made.each([&](const Expr& row, const Expr& column, int i) {
     const Expr time = w.first + row.as(w.first.type());
     const std::vector<Expr> group = made.group(i);
     for (std::size_t j = 0; j < group.size(); ++j) {
       const Expr at = w.first_column + column.as(w.first.type()) + static_cast<int>(j);
-      b.when(wanted & (time < w.times) & (at < w.width),
+      b.when((time < w.times) & (at < w.width),
              [&] { to.buffer.store(w.start + time * to.strides[2] + at * to.strides[3], group[j]); });
     }
   });
@@ -80,55 +80,57 @@ struct QueryGradKernel {
     const Expr first = block % given.tiles * rows, first_column = rest % given.chunks * columns;
     const Expr head = rest / given.chunks % p.heads, batch = rest / given.chunks / p.heads, kv_head = head / p.shared;
 
-    TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, rows, columns), key.dtype);
-    const Weights weights(b, key.dtype, tile);
-    std::vector<OfQuery> of_rows;
-    for (int i = 0; i < tile.own_rows; ++i)
-      of_rows.emplace_back(b, p, given, batch, head, first + scores.row(i).as(key.index));
-    const Local shares = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
-    const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
-    const Local hidden = b.local(DType::I32, std::int64_t{tile.own_rows} * tile.own_columns);
-    result.clear();
+    const Window part{to.start(batch, head), first, p.queries, first_column, p.width};
+    const auto grade = [&] {
+      TileProduct scores(b, tile, key.dtype), result(b, result_tile(key, rows, columns), key.dtype);
+      const Weights weights(b, key.dtype, tile);
+      std::vector<OfQuery> of_rows;
+      for (int i = 0; i < tile.own_rows; ++i)
+        of_rows.emplace_back(b, p, given, batch, head, first + scores.row(i).as(key.index));
+      const Local shares = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+      const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+      const Local hidden = b.local(DType::I32, std::int64_t{tile.own_rows} * tile.own_columns);
+      result.clear();
 
-    const AttentionParameters::Range range = p.keys_of(first, rows);
-    const Window made{to.start(batch, head), first, p.queries, first_column, p.width};
-    const Expr wanted = again ? is_spoilt(b, result, to, made) : b.boolean(true);
-    b.loop(range.begin / side * side, select(wanted, range.end, zero), b.literal(key.index, side),
-           [&](const Expr& first_key) {
-             scores.clear();
-             scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
-                        p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), zero, p.width);
-             for (int i = 0; i < tile.own_rows; ++i)
-               for (int j = 0; j < tile.own_columns; ++j) {
-                 const int place = i * tile.own_columns + j;
-                 const AttentionParameters::Score score =
-                     p.score(batch, head, first + scores.row(i).as(key.index),
-                             first_key + scores.column(j).as(key.index), scores.sums[place]);
-                 SoftmaxWeight of(b, p, of_rows[static_cast<std::size_t>(i)], score);
-                 if (again) hidden.set(place, of.hide(b, p, score));
-                 shares.set(place, of.share);
-                 slopes.set(place, of.slope);
-               }
-             scores.clear();
-             scores.add(given.grad.by_width(grad, given.grad.start(batch, head), first, p.queries),
-                        p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys), zero, p.values);
-             for (int i = 0; i < tile.own_rows; ++i)
-               for (int j = 0; j < tile.own_columns; ++j) {
-                 const int place = i * tile.own_columns + j;
-                 const Expr inner = shares[place] * (scores.sums[place] - of_rows[static_cast<std::size_t>(i)].delta);
-                 const Expr outer = inner * slopes[place];
-                 weights.store(scores, i, j, again ? select(hidden[place] != 0, b.literal(p.type, 0), outer) : outer);
-               }
-             const Expr start = p.k.start(batch, kv_head), end = min(first_key + side, p.keys);
-             if (!again) {
-               result.add(weights.resident, p.k.by_time(keys, start, first_column, p.width), first_key, end);
-               return;
-             }
-             result.add(weights.resident, p.k.finite_by_time(keys, start, first_column, p.width), first_key, end);
-             add_not_finite(b, result, weights, p.k, {start, first, p.queries, first_column, p.width}, first_key, end,
-                            [&](const Expr& query, const Expr& at) { return p.sees(batch, head, query, at); });
-           });
-    store(b, to, result, made, wanted);
+      const AttentionParameters::Range range = p.keys_of(first, rows);
+      b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first_key) {
+        scores.clear();
+        scores.add(p.q.by_width(q, p.q.start(batch, head), first, p.queries),
+                   p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys), zero, p.width);
+        for (int i = 0; i < tile.own_rows; ++i)
+          for (int j = 0; j < tile.own_columns; ++j) {
+            const int place = i * tile.own_columns + j;
+            const AttentionParameters::Score score =
+                p.score(batch, head, first + scores.row(i).as(key.index), first_key + scores.column(j).as(key.index),
+                        scores.sums[place]);
+            SoftmaxWeight of(b, p, of_rows[static_cast<std::size_t>(i)], score);
+            if (again) hidden.set(place, of.hide(b, p, score));
+            shares.set(place, of.share);
+            slopes.set(place, of.slope);
+          }
+        scores.clear();
+        scores.add(given.grad.by_width(grad, given.grad.start(batch, head), first, p.queries),
+                   p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys), zero, p.values);
+        for (int i = 0; i < tile.own_rows; ++i)
+          for (int j = 0; j < tile.own_columns; ++j) {
+            const int place = i * tile.own_columns + j;
+            const Expr inner = shares[place] * (scores.sums[place] - of_rows[static_cast<std::size_t>(i)].delta);
+            const Expr outer = inner * slopes[place];
+            weights.store(scores, i, j, again ? select(hidden[place] != 0, b.literal(p.type, 0), outer) : outer);
+          }
+        const Expr start = p.k.start(batch, kv_head), end = min(first_key + side, p.keys);
+        if (!again) {
+          result.add(weights.resident, p.k.by_time(keys, start, first_column, p.width), first_key, end);
+          return;
+        }
+        result.add(weights.resident, p.k.finite_by_time(keys, start, first_column, p.width), first_key, end);
+        add_not_finite(b, result, weights, p.k, {start, first, p.queries, first_column, p.width}, first_key, end,
+                       [&](const Expr& query, const Expr& at) { return p.sees(batch, head, query, at); });
+      });
+      store(b, to, result, part);
+    };
+    if (again) when_spoilt(b, {{to, part, rows, columns}}, grade);
+    else grade();
     return b.finish();
   }
 };
@@ -153,74 +155,72 @@ struct KeyGradKernel {
     const Expr kv_heads = p.heads / p.shared;
     const Expr kv_head = rest / given.chunks % kv_heads, batch = rest / given.chunks / kv_heads;
 
-    TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(key, rows, columns), key.dtype);
-    TileProduct of_value = of_key.beside(queries);
-    const Weights weights(b, key.dtype, tile);
-    const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
-    const Local hidden = b.local(DType::I32, std::int64_t{tile.own_rows} * tile.own_columns);
-    of_key.clear();
-    of_value.clear();
-    const Window made_key{to_key.start(batch, kv_head), first_key, p.keys, first_column, p.width};
-    const Window made_value{to_value.start(batch, kv_head), first_key, p.keys, first_column, p.values};
-    Expr wanted = b.boolean(true);
-    if (again) {
-      const Expr spoilt_key = is_spoilt(b, of_key, to_key, made_key);
-      wanted = spoilt_key | is_spoilt(b, of_value, to_value, made_value);
-    }
-
-    const AttentionParameters::Range range = p.queries_of(first_key, rows);
-    b.loop(kv_head * p.shared, (kv_head + 1) * p.shared, one, [&](const Expr& head) {
-      const Expr last = select(wanted, range.end, zero);
-      b.loop(range.begin / side * side, last, b.literal(key.index, side), [&](const Expr& first) {
-        const auto sees = [&](const Expr& at, const Expr& query) { return p.sees(batch, head, query, at); };
-        const Expr end = min(first + side, p.queries), start = p.q.start(batch, head);
-        const Expr grad_start = given.grad.start(batch, head);
-        std::vector<OfQuery> of_columns;
-        for (int j = 0; j < tile.own_columns; ++j)
-          of_columns.emplace_back(b, p, given, batch, head, first + scores.column(j).as(key.index));
-        // Rows are keys here, and columns queries.
-        scores.clear();
-        scores.add(p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys),
-                   p.q.by_width(q, start, first, p.queries), zero, p.width);
-        for (int i = 0; i < tile.own_rows; ++i)
-          for (int j = 0; j < tile.own_columns; ++j) {
-            const int place = i * tile.own_columns + j;
-            const AttentionParameters::Score score =
-                p.score(batch, head, first + scores.column(j).as(key.index), first_key + scores.row(i).as(key.index),
-                        scores.sums[place]);
-            SoftmaxWeight of(b, p, of_columns[static_cast<std::size_t>(j)], score);
-            if (again) hidden.set(place, of.hide(b, p, score));
-            weights.store(scores, i, j, of.share);
-            slopes.set(place, of.share * of.slope);
+    const Window part_of_key{to_key.start(batch, kv_head), first_key, p.keys, first_column, p.width};
+    const Window part_of_value{to_value.start(batch, kv_head), first_key, p.keys, first_column, p.values};
+    const auto grade = [&] {
+      TileProduct scores(b, tile, key.dtype), of_key(b, result_tile(key, rows, columns), key.dtype);
+      TileProduct of_value = of_key.beside(queries);
+      const Weights weights(b, key.dtype, tile);
+      const Local slopes = b.local(p.type, std::int64_t{tile.own_rows} * tile.own_columns);
+      const Local hidden = b.local(DType::I32, std::int64_t{tile.own_rows} * tile.own_columns);
+      of_key.clear();
+      of_value.clear();
+      const AttentionParameters::Range range = p.queries_of(first_key, rows);
+      b.loop(kv_head * p.shared, (kv_head + 1) * p.shared, one, [&](const Expr& head) {
+        b.loop(range.begin / side * side, range.end, b.literal(key.index, side), [&](const Expr& first) {
+          const auto sees = [&](const Expr& at, const Expr& query) { return p.sees(batch, head, query, at); };
+          const Expr end = min(first + side, p.queries), start = p.q.start(batch, head);
+          const Expr grad_start = given.grad.start(batch, head);
+          std::vector<OfQuery> of_columns;
+          for (int j = 0; j < tile.own_columns; ++j)
+            of_columns.emplace_back(b, p, given, batch, head, first + scores.column(j).as(key.index));
+          // Rows are keys here, and columns queries.
+          scores.clear();
+          scores.add(p.k.by_width(k, p.k.start(batch, kv_head), first_key, p.keys),
+                     p.q.by_width(q, start, first, p.queries), zero, p.width);
+          for (int i = 0; i < tile.own_rows; ++i)
+            for (int j = 0; j < tile.own_columns; ++j) {
+              const int place = i * tile.own_columns + j;
+              const AttentionParameters::Score score =
+                  p.score(batch, head, first + scores.column(j).as(key.index), first_key + scores.row(i).as(key.index),
+                          scores.sums[place]);
+              SoftmaxWeight of(b, p, of_columns[static_cast<std::size_t>(j)], score);
+              if (again) hidden.set(place, of.hide(b, p, score));
+              weights.store(scores, i, j, of.share);
+              slopes.set(place, of.share * of.slope);
+            }
+          if (again) {
+            of_value.add(weights.resident, given.grad.finite_by_time(grads, grad_start, first_column, p.values), first,
+                         end);
+            add_not_finite(b, of_value, weights, given.grad, {grad_start, first_key, p.keys, first_column, p.values},
+                           first, end, sees);
+          } else {
+            of_value.add(weights.resident, given.grad.by_time(grads, grad_start, first_column, p.values), first, end);
           }
-        if (again) {
-          of_value.add(weights.resident, given.grad.finite_by_time(grads, grad_start, first_column, p.values), first,
-                       end);
-          add_not_finite(b, of_value, weights, given.grad, {grad_start, first_key, p.keys, first_column, p.values},
-                         first, end, sees);
-        } else {
-          of_value.add(weights.resident, given.grad.by_time(grads, grad_start, first_column, p.values), first, end);
-        }
-        scores.clear();
-        scores.add(p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys),
-                   given.grad.by_width(grad, grad_start, first, p.queries), zero, p.values);
-        for (int i = 0; i < tile.own_rows; ++i)
-          for (int j = 0; j < tile.own_columns; ++j) {
-            const int place = i * tile.own_columns + j;
-            const Expr delta = of_columns[static_cast<std::size_t>(j)].delta;
-            const Expr outer = slopes[place] * (scores.sums[place] - delta);
-            weights.store(scores, i, j, again ? select(hidden[place] != 0, b.literal(p.type, 0), outer) : outer);
+          scores.clear();
+          scores.add(p.v.by_width(v, p.v.start(batch, kv_head), first_key, p.keys),
+                     given.grad.by_width(grad, grad_start, first, p.queries), zero, p.values);
+          for (int i = 0; i < tile.own_rows; ++i)
+            for (int j = 0; j < tile.own_columns; ++j) {
+              const int place = i * tile.own_columns + j;
+              const Expr delta = of_columns[static_cast<std::size_t>(j)].delta;
+              const Expr outer = slopes[place] * (scores.sums[place] - delta);
+              weights.store(scores, i, j, again ? select(hidden[place] != 0, b.literal(p.type, 0), outer) : outer);
+            }
+          if (again) {
+            of_key.add(weights.resident, p.q.finite_by_time(queries, start, first_column, p.width), first, end);
+            add_not_finite(b, of_key, weights, p.q, {start, first_key, p.keys, first_column, p.width}, first, end,
+                           sees);
+          } else {
+            of_key.add(weights.resident, p.q.by_time(queries, start, first_column, p.width), first, end);
           }
-        if (again) {
-          of_key.add(weights.resident, p.q.finite_by_time(queries, start, first_column, p.width), first, end);
-          add_not_finite(b, of_key, weights, p.q, {start, first_key, p.keys, first_column, p.width}, first, end, sees);
-        } else {
-          of_key.add(weights.resident, p.q.by_time(queries, start, first_column, p.width), first, end);
-        }
+        });
       });
-    });
-    store(b, to_key, of_key, made_key, wanted);
-    store(b, to_value, of_value, made_value, wanted);
+      store(b, to_key, of_key, part_of_key);
+      store(b, to_value, of_value, part_of_value);
+    };
+    if (again) when_spoilt(b, {{to_key, part_of_key, rows, columns}, {to_value, part_of_value, rows, columns}}, grade);
+    else grade();
     return b.finish();
   }
 };

@@ -56,28 +56,12 @@ class Grading {
   }
 
   void write() {
-    for (const Part* each : {&by_width, &by_values}) {
-      for (const Matrix& sums : each->result) sums.clear();
-      for (int i = 0; of.again && !each->result.empty() && i < each->deep * kMatrixSide / 2; ++i)
-        each->extra.set(i, zero);
-    }
-    Expr wanted = b.boolean(true);
-    if (of.again) wanted = is_spoilt(by_width, to_width, p.width);
-    if (of.again && of.of_keys) wanted = wanted | is_spoilt(by_values, to_values, p.values);
-    load_rows();
-    const AttentionParameters::Range range = of.of_keys ? p.queries_of(first, of.rows) : p.keys_of(first, of.rows);
-    const Expr begin = range.begin / kOthers * kOthers, end = select(wanted, range.end, none);
-    if (!of.of_keys) {
-      own.emplace(b, p, given, batch, head, row());
-      go_over(begin, end);
-    } else {
-      b.loop(kv_head * p.shared, (kv_head + 1) * p.shared, b.literal(key.index, 1), [&](const Expr& each) {
-        head = each;
-        go_over(begin, end);
-      });
-    }
-    store(by_width, to_width, p.width, wanted);
-    if (of.of_keys) store(by_values, to_values, p.values, wanted);
+    const Window part_by_width{start_of(to_width), first, rows_end(), none, p.width};
+    if (!of.again) return grade();
+    if (!of.of_keys) return when_spoilt(b, {{to_width, part_by_width, of.rows, of.width}}, [&] { grade(); });
+    const Window part_by_values{start_of(to_values), first, rows_end(), none, p.values};
+    when_spoilt(b, {{to_width, part_by_width, of.rows, of.width}, {to_values, part_by_values, of.rows, of.values}},
+                [&] { grade(); });
   }
 
  private:
@@ -253,27 +237,38 @@ class Grading {
     });
   }
 
+  void grade() {
+    for (const Part* each : {&by_width, &by_values}) {
+      for (const Matrix& sums : each->result) sums.clear();
+      for (int i = 0; of.again && !each->result.empty() && i < each->deep * kMatrixSide / 2; ++i)
+        each->extra.set(i, zero);
+    }
+    load_rows();
+    const AttentionParameters::Range range = of.of_keys ? p.queries_of(first, of.rows) : p.keys_of(first, of.rows);
+    const Expr begin = range.begin / kOthers * kOthers;
+    if (!of.of_keys) {
+      own.emplace(b, p, given, batch, head, row());
+      go_over(begin, range.end);
+    } else {
+      b.loop(kv_head * p.shared, (kv_head + 1) * p.shared, b.literal(key.index, 1), [&](const Expr& each) {
+        head = each;
+        go_over(begin, range.end);
+      });
+    }
+    store(by_width, to_width, p.width);
+    if (of.of_keys) store(by_values, to_values, p.values);
+  }
+
   /// Calls f(i, column) for the thread's columns of a result.
   void each_result(const Part& part, FunctionRef<void(int i, const Expr& at)> f) const {
     for (int i = 0; i < part.deep * kMatrixSide / 2; ++i) f(i, warps.column(i).as(key.index));
   }
+  Expr start_of(const Sequence& to) const { return to.start(batch, of.of_keys ? kv_head : head); }
   Expr place_of(const Sequence& to, const Expr& at) const {
-    return to.start(batch, of.of_keys ? kv_head : head) + row() * to.strides[2] + at * to.strides[3];
+    return start_of(to) + row() * to.strides[2] + at * to.strides[3];
   }
 
-  /// Is any of the block's results NaN?
-  Expr is_spoilt(const Part& part, const Sequence& made, const Expr& width) {
-    const Local found = b.variable(b.literal(DType::I32, 0));
-    each_result(part, [&](int, const Expr& at) {
-      b.when((row() < rows_end()) & (at < width), [&] {
-        const Expr x = made.buffer[place_of(made, at)];
-        found.set(found.get() | (x != x).as(DType::I32));
-      });
-    });
-    return fold_block(b, found, [](const Expr& x, const Expr& y) { return x | y; }) != 0;
-  }
-
-  void store(const Part& part, const Sequence& to, const Expr& width, const Expr& wanted) {
+  void store(const Part& part, const Sequence& to, const Expr& width) {
     b.barrier();
     warps.give(part.result, 0, part.deep, 0, part.deep);
     b.barrier();
@@ -286,7 +281,7 @@ class Grading {
           const Expr more = part.extra[i + j];
           x = select(more == zero, x, x + more);
         }
-        b.when(wanted & (row() < rows_end()) & (at < width), [&] { to.buffer.store(place_of(to, at), x); });
+        b.when((row() < rows_end()) & (at < width), [&] { to.buffer.store(place_of(to, at), x); });
       }
     }
   }

@@ -51,13 +51,17 @@ class Attending {
   }
 
   void write() {
-    clear();
-    const Expr wanted = of.again ? is_spoilt() : b.boolean(true), none = b.literal(of.key.index, 0);
-    const AttentionParameters::Range range = p.keys_of(first, of.rows);
-    load_queries();
-    go_over_keys(range.begin / kKeys * kKeys, select(wanted, range.end, none));
-    store_results(wanted);
-    store_sums(wanted);
+    const auto attend = [&] {
+      clear();
+      const AttentionParameters::Range range = p.keys_of(first, of.rows);
+      load_queries();
+      go_over_keys(range.begin / kKeys * kKeys, range.end);
+      store_results();
+      store_sums();
+    };
+    const Window part{out.start(batch, head), first, p.queries, first_value, p.values};
+    if (of.again) when_spoilt(b, {{out, part, of.rows, of.columns}}, attend);
+    else attend();
   }
 
  private:
@@ -188,18 +192,6 @@ class Attending {
     return out.start(batch, head) + query(g) * out.strides[2] + value * out.strides[3];
   }
 
-  /// Is any of the block's results NaN?
-  Expr is_spoilt() {
-    const Local found = b.variable(b.literal(DType::I32, 0));
-    each_result([&](int g, int, const Expr& value) {
-      b.when((query(g) < p.queries) & (value < p.values), [&] {
-        const Expr x = out.buffer[place_of(g, value)];
-        found.set(found.get() | (x != x).as(DType::I32));
-      });
-    });
-    return fold_block(b, found, [](const Expr& x, const Expr& y) { return x | y; }) != 0;
-  }
-
   /// Adds weight * value for the values that are not finite, of times [begin, end), where they are seen.
   void add_hidden(const Expr& begin, const Expr& end) {
     b.loop(begin, end, b.literal(of.key.index, 1), [&](const Expr& time) {
@@ -216,18 +208,18 @@ class Attending {
   }
 
   /// Results pass through the memory of scores, as many columns at once as there are keys in a tile.
-  void store_results(const Expr& wanted) {
+  void store_results() {
     const int at_once = std::min(wide(), kKeys / kMatrixSide);
     for (int g = 0; g < of.groups(); ++g)
       for (int begin = 0; begin < wide(); begin += at_once) {
         b.barrier();
         warps.give(results, g, wide(), begin, at_once);
         b.barrier();
-        take_results(g, begin * kMatrixSide, at_once * kMatrixSide, wanted);
+        take_results(g, begin * kMatrixSide, at_once * kMatrixSide);
       }
   }
 
-  void take_results(int g, int begin, int count, const Expr& wanted) {
+  void take_results(int g, int begin, int count) {
     const Expr sum = total[g], divisor = select(sum == zero, b.literal(p.type, 1), sum);
     for (int i = 0; i < count / 2; i += kVector) {
       const std::vector<Expr> made = warps.scores.load(warps.score_place(i), kVector);
@@ -238,15 +230,14 @@ class Attending {
           x = select(more == zero, x, x + more);
         }
         const Expr value = first_value + (warps.column(i + j) + begin).as(of.key.index);
-        b.when(wanted & (query(g) < p.queries) & (value < p.values),
-               [&] { out.buffer.store(place_of(g, value), x / divisor); });
+        b.when((query(g) < p.queries) & (value < p.values), [&] { out.buffer.store(place_of(g, value), x / divisor); });
       }
     }
   }
 
-  void store_sums(const Expr& wanted) {
+  void store_sums() {
     for (int g = 0; g < of.groups(); ++g)
-      b.when(wanted & (chunk == 0) & (query(g) < p.queries) & warps.leads(), [&] {
+      b.when((chunk == 0) & (query(g) < p.queries) & warps.leads(), [&] {
         const Expr high = greatest[g];
         log_sum.store((batch * p.heads + head) * p.queries + query(g),
                       select(high == never, zero, high) + b.call("log", p.type, {total[g]}));
@@ -282,6 +273,12 @@ MatrixAttentionKernel matrix_attention(const AttentionKey& key, const AttentionW
   // Queries lie where keys do. Values that are not finite are looked for one by one.
   made.key.words = !again && q.width > 1 && k.width > 1 && v.width > 1 && q.along_depth == k.along_depth;
   return made;
+}
+
+int matrix_rows(const Gpu& gpu, std::int64_t heads, std::int64_t queries, std::int64_t width, int columns) {
+  const bool fit = padded_width(width) <= WarpRows::kColumns && columns <= WarpRows::kColumns;
+  const bool fill = heads * blocks_for(queries, 2 * kGroup) >= gpu.driver().capabilities().multiprocessors;
+  return fit && fill && queries > kGroup ? 2 * kGroup : kGroup;
 }
 
 bool attends_by_matrices(const Gpu& gpu, const AttentionKey& key, std::int64_t width) {
