@@ -282,12 +282,12 @@ void multiply(Gpu& gpu, Matrices p) {
     run(blocks, split_depth(gpu, blocks, p.k, 1024),
         [&](DType index, bool parts) { return VectorKernel{p.dtype, index, rank, a, b_in_line, parts}; });
   } else {
-    const Tile first = tile_of(gpu, p.dtype, p.m, p.n, batch);
+    const Tile first = tile_of(gpu, p.dtype, p.m, p.n, p.k, batch);
     const auto blocks_of = [&](const Tile& tile) {
       return batch * blocks_for(p.m, tile.rows) * blocks_for(p.n, tile.columns);
     };
     // The default decides how the depth is split, and with that the order of sums.
-    const DepthSplit shares = split_depth(gpu, blocks_of(first), p.k, 256);
+    const DepthSplit shares = split_depth(gpu, blocks_of(first), p.k, kLeastDepth);
     // Checks cost large products more than a second kernel does.
     const auto whole = [&](const Tile& tile) {
       return blocks_of(tile) >= gpu.driver().capabilities().multiprocessors && p.m % tile.rows == 0 &&

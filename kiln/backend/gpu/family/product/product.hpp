@@ -37,7 +37,7 @@ void join_batch(Matrices& product);
 /// Are products of this type computed by tensor cores?
 bool multiplies_fragments(const Gpu& gpu, DType dtype);
 /// The tile to use: large, but small enough to keep all multiprocessors busy, and no larger than the matrices need.
-Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch);
+Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t depth, std::int64_t batch);
 /// Work that a tile is chosen for: products, or convolutions as products, of so many `batch` matrices.
 struct TiledWork {
   enum class Kind : std::uint8_t { Product, Convolution, ConvolutionOfInput, ConvolutionOfWeight } kind;
@@ -59,6 +59,7 @@ int width_at(const std::byte* data, DType dtype, std::span<const std::int64_t> p
 struct DepthSplit {
   std::int64_t count = 1, span;
 };
+inline constexpr std::int64_t kLeastDepth = 256;  // of a tile's share
 DepthSplit split_depth(const Gpu& gpu, std::int64_t blocks, std::int64_t depth, std::int64_t least);
 /// to[i] = sum over shares of parts[share][i], in order; parts have the type in which `dtype` is computed.
 void sum_parts(Gpu& gpu, const std::byte* parts, std::int64_t shares, std::byte* to, std::int64_t count, DType dtype);

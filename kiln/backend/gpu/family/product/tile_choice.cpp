@@ -16,14 +16,16 @@ bool multiplies_fragments(const Gpu& gpu, DType dtype) {
 namespace {
 
 /// The tile for a device with enough shared memory.
-Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
+Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t depth, std::int64_t batch) {
   const Capabilities& has = gpu.driver().capabilities();
   if (multiplies_fragments(gpu, dtype)) {
     const Fragment* const matrix = has.matrix(dtype);
     const int held = matrix ? matrix->m : 0;
     const auto fills = [&](const Tile& tile) {
       const std::int64_t blocks = batch * blocks_for(m, tile.rows) * blocks_for(n, tile.columns);
-      return m > tile.rows / 2 && n > tile.columns / 2 && blocks >= has.multiprocessors &&
+      // Blocks of matrices that warps hold, where they are few, share the depth of a large tile rather than take a small one.
+      const std::int64_t shares = held ? split_depth(gpu, blocks, depth, kLeastDepth).count : 1;
+      return m > tile.rows / 2 && n > tile.columns / 2 && blocks * shares >= has.multiprocessors &&
              (!held || tile.shared_bytes(dtype) <= has.shared_memory);
     };
     // Matrices that warps hold lie in shared memory between the factors and the sums; larger tiles pass there less often.
@@ -48,8 +50,8 @@ Tile wanted_tile(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, st
 
 }  // namespace
 
-Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t batch) {
-  Tile tile = wanted_tile(gpu, dtype, m, n, batch);
+Tile tile_of(const Gpu& gpu, DType dtype, std::int64_t m, std::int64_t n, std::int64_t depth, std::int64_t batch) {
+  Tile tile = wanted_tile(gpu, dtype, m, n, depth, batch);
   // Less depth first; then fewer sums for each thread.
   while (!tile.fragments && tile.shared_bytes(dtype) > gpu.driver().capabilities().shared_memory) {
     const bool tall = tile.rows > tile.columns;

@@ -189,12 +189,12 @@ void convolve_tiles(Gpu& gpu, const Convolution& conv) {
   const DType dtype = made.dtype, wide = expr::computed_in(dtype);
   const std::int64_t count = made.numel();
 
-  const Tile first = tile_of(gpu, dtype, rows, columns, conv.groups);
+  const Tile first = tile_of(gpu, dtype, rows, columns, depth, conv.groups);
   const auto blocks_of = [&](const Tile& tile) {
     return conv.groups * blocks_for(rows, tile.rows) * blocks_for(columns, tile.columns);
   };
   // The default decides how the depth is split, and with that the order of sums.
-  const DepthSplit shares = split_depth(gpu, blocks_of(first), depth, 256);
+  const DepthSplit shares = split_depth(gpu, blocks_of(first), depth, kLeastDepth);
   const bool parts = shares.count > 1;
   const Value held = parts ? gpu.scratch({Shape{shares.count * count}, wide}) : Value();
   std::byte* const to = parts ? read(held).data : made.data;
