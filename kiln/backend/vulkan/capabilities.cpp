@@ -86,12 +86,22 @@ gpu::Capabilities capabilities_of(const Context& context) {
           .memory = memory_of(context)};
 }
 
+bool controls_halves(const PhysicalDevice& device) {
+  const VkPhysicalDeviceVulkan12Properties& has = device.driver;
+  return device.features12.shaderFloat16 && device.features.shaderInt16 && has.shaderDenormPreserveFloat16 &&
+         has.shaderSignedZeroInfNanPreserveFloat16 && has.shaderRoundingModeRTEFloat16 &&
+         has.denormBehaviorIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL &&
+         has.roundingModeIndependence == VK_SHADER_FLOAT_CONTROLS_INDEPENDENCE_ALL;
+}
+
 // Numbers of SPIR-V's specification: capabilities DenormPreserve 4464, SignedZeroInfNanPreserve 4466 and
 // RoundingModeRTE 4467; execution modes 4459, 4461 and 4462. Their operand is the width of the floats.
 std::string float_controls_of(const PhysicalDevice& device) {
   const VkPhysicalDeviceVulkan12Properties& has = device.driver;
   std::string modes;
   const auto add = [&](int capability, int mode, VkBool32 single, VkBool32 wide) {
+    if (controls_halves(device))
+      modes += text("spirv_execution_mode(capabilities = [", capability, "], ", mode, ", 16);\n");
     if (single) modes += text("spirv_execution_mode(capabilities = [", capability, "], ", mode, ", 32);\n");
     if (wide && device.features.shaderFloat64)
       modes += text("spirv_execution_mode(capabilities = [", capability, "], ", mode, ", 64);\n");

@@ -5,6 +5,7 @@
 
 #include "kiln/backend/gpu/kernel/kernel.hpp"
 #include "kiln/backend/gpu/kernel/print/print.hpp"
+#include "kiln/backend/vulkan/capabilities.hpp"
 #include "kiln/backend/vulkan/matrices.hpp"
 
 namespace kiln::vulkan {
@@ -67,6 +68,7 @@ void Context::open() {
   features12.pNext = matrices.before(features12.pNext);
   if (!matrices.extensions().empty())
     features12.vulkanMemoryModel = features12.vulkanMemoryModelDeviceScope = features12.shaderFloat16 = VK_TRUE;
+  features12.shaderFloat16 = features12.shaderFloat16 || controls_halves(physical_);
   features12.bufferDeviceAddress = features12.timelineSemaphore = VK_TRUE;
   features12.storageBuffer8BitAccess = has12.storageBuffer8BitAccess;
   features12.shaderBufferInt64Atomics = has12.shaderBufferInt64Atomics;

@@ -40,6 +40,11 @@ class Milliseconds {
   const Clock::time_point start_ = Clock::now();
 };
 
+const gpu::Target& target_of(const PhysicalDevice& device) {
+  if (!device.features.shaderInt64) return gpu::kVulkanWordsTarget;
+  return controls_halves(device) ? gpu::kVulkanHalvesTarget : gpu::kVulkanTarget;
+}
+
 }  // namespace
 
 // ---- programs ------------------------------------------------------------------------------------------------------
@@ -69,7 +74,7 @@ Compiler::Compiler(Ref<Context> context, gpu::CodeCache cache)
     : context_(std::move(context)),
       cache_(std::move(cache)),
       controls_(float_controls_of(context_->physical())),
-      target_(context_->physical().features.shaderInt64 ? gpu::kVulkanTarget : gpu::kVulkanWordsTarget),
+      target_(target_of(context_->physical())),
       driver_(identity_of(context_->physical())),
       logs_(is_logged("vulkan")) {}
 

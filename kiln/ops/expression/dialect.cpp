@@ -120,6 +120,12 @@ constexpr Native kCudaHalves[] = {
     {"bits_of_bf16", kF32, "kiln_to_bf16($0)"},
 };
 
+constexpr Native kGlslHalfNatives[] = {
+    {"from_bits_of_f16", kF32, "float(uint16BitsToHalf(uint16_t($0)))"},
+    {"bits_of_f16", kF32, "uint(halfBitsToUint16(float16_t($0)))"},
+    {"round_to_f16", kF32, "float(float16_t($0))"},
+};
+
 // Drivers may assume that there are no infinities and NaNs, and round halves as they like: functions that test for or
 // create these work on the bits. Functions that are accurate only for some operands are the library's.
 constexpr Native kShaderNatives[] = {
@@ -290,6 +296,11 @@ const Dialect kGlsl{Dialect::Syntax::Glsl,
                     {"double", "float", "int64_t", "uint64_t", "int", "uint"},
                     "l",
                     "precise "};
+const Dialect kGlslHalves = [] {
+  Dialect dialect = kGlsl;
+  dialect.natives[2] = kGlslHalfNatives;
+  return dialect;
+}();
 const Dialect kWgsl{Dialect::Syntax::Wgsl,
                     "WGSL",
                     kF32 | kI32 | kU32,

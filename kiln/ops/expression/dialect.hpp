@@ -38,6 +38,8 @@ extern const Dialect kCpp, kCuda, kHip;
 extern const Dialect kC;
 /// GLSL 4.50 for Vulkan. Its float64 has only arithmetic and roots; 64-bit integers need an extension.
 extern const Dialect kGlsl;
+/// The same for drivers that are told to round float16 to nearest even, and to keep its subnormals, infinities and NaN.
+extern const Dialect kGlslHalves;
 /// WGSL as WebGPU has it, without extensions: float32 and 32-bit integers.
 extern const Dialect kWgsl;
 /// Metal's C++, without float64.

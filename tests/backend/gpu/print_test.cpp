@@ -165,7 +165,7 @@ TEST(PrintedKernels, AreTakenByTheCompilerOfHip) {
 }
 
 std::string complaints_of(const Target& target, const std::string& text) {
-  if (target.dialect == &expr::kGlsl) return expr::complaints_of_glslang(text);
+  if (target.dialect->syntax == expr::Dialect::Syntax::Glsl) return expr::complaints_of_glslang(text);
   if (&target == &kMetalTarget) return expr::complaints_of_metal(text, KILN_METAL);
   return expr::complaints_of_wgsl(text);
 }
@@ -183,7 +183,10 @@ TEST(PrintedKernels, AreTakenByTheCompilerOfGlsl) {
 }
 
 TEST(PrintedKernels, AreTakenAsGlslWithReferences) {
-  for (const DType type : {DType::F32, DType::F16, DType::BF16}) expect_accepted(kVulkanTarget, folding(type));
+  for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
+    expect_accepted(kVulkanTarget, folding(type));
+    expect_accepted(kVulkanHalvesTarget, folding(type));
+  }
   for (const DType from : {DType::F64, DType::F16, DType::I64, DType::I8, DType::U32, DType::Bool})
     for (const DType to : {DType::F32, DType::BF16, DType::U64, DType::U8})
       expect_accepted(kVulkanTarget, converting(from, to, 2));

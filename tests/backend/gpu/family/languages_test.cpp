@@ -25,7 +25,7 @@ struct Language {
 };
 constexpr Language kLanguages[] = {
     {&gpu::kGlslTarget, "simulated:vulkan64"},       {&gpu::kGlslTarget, "simulated:vulkan0"},
-    {&gpu::kVulkanTarget, "simulated:cuda"},         {&gpu::kVulkanTarget, "simulated:vulkan32"},
+    {&gpu::kVulkanTarget, "simulated:cuda"},         {&gpu::kVulkanHalvesTarget, "simulated:vulkan32"},
     {&gpu::kVulkanWordsTarget, "simulated:vulkan4"}, {&gpu::kMetalTarget, "simulated:metal"},
     {&gpu::kWgslTarget, "simulated:webgpu"}};
 
@@ -34,7 +34,7 @@ const gpu::Profile& profile_of(const Language& language) {
 }
 
 std::string complaints_of(const Language& language, const std::string& text) {
-  if (language.target->dialect == &expr::kGlsl) return expr::complaints_of_glslang(text);
+  if (language.target->dialect->syntax == expr::Dialect::Syntax::Glsl) return expr::complaints_of_glslang(text);
   if (language.target == &gpu::kMetalTarget) return expr::complaints_of_metal(text, KILN_METAL);
   return expr::complaints_of_wgsl(text);
 }

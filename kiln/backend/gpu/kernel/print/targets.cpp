@@ -73,6 +73,12 @@ const Target kVulkanTarget = [] {
   return target;
 }();
 
+const Target kVulkanHalvesTarget = [] {
+  Target target = kVulkanTarget;
+  target.dialect = &expr::kGlslHalves;
+  return target;
+}();
+
 const Target kVulkanWordsTarget = [] {
   Target target = kVulkanTarget;
   target.has_words = true;

@@ -34,6 +34,8 @@ struct Target {
 extern const Target kCudaTarget, kHipTarget, kGlslTarget, kWgslTarget, kMetalTarget;
 /// GLSL for Vulkan's devices with Addressing::Addresses; kGlslTarget is for those that bind buffers.
 extern const Target kVulkanTarget;
+/// kVulkanTarget for devices whose float16 is expr::kGlslHalves's.
+extern const Target kVulkanHalvesTarget;
 /// kVulkanTarget for devices without integers of 64 bits.
 extern const Target kVulkanWordsTarget;
 
