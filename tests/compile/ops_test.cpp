@@ -164,9 +164,8 @@ TEST(CompiledOps, ProductsOfBytesWithADistantZeroPoint) {
     return Values{matmul(floats(in[0]), floats(in[1]))};
   };
   constexpr std::int64_t kTerms = 12000;
-  const Value row = cast(full({1, kTerms}, 255, Device::cpu()).value(), DType::U8);
-  const Value columns = cast(full({kTerms, 2}, 255, Device::cpu()).value(), DType::U8);
-  expect_same(product, {row, columns});
+  const auto bytes = [](const Shape& shape) { return cast(full(shape, 255, cpu()), DType::U8); };
+  expect_same(product, {bytes({1, kTerms}), bytes({kTerms, 2})});
 }
 
 TEST(CompiledOps, Indices) {

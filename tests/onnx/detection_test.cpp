@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 
+#include <gtest/gtest.h>
+
 #include "kiln/onnx/apply.hpp"
 #include "tests/support/devices.hpp"
 #include "tests/support/sentence.hpp"
