@@ -19,6 +19,11 @@ struct OfQuery {
           const Expr& query);
 };
 
+/// Gives the gradients of q, k and v the memory of one tensor if q, k and v are parts of one, as a projection makes
+/// them: then Cat, which joins the gradients again, finds them in place. Returns false, with nothing done, if they are
+/// not.
+bool allocate_together(Gpu& gpu, Call call, std::vector<Array>& made);
+
 /// The gradient of q, or those of k and v, by matrices that warps hold, for heads that are at most kWidest wide. A block's
 /// rows are queries, or, with `of_keys`, keys; it goes over all of the others that they see, or that see them.
 struct MatrixGradKernel {
