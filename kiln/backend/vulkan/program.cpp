@@ -111,7 +111,7 @@ Ref<Program> Compiler::compile(const gpu::TextKernel& kernel) const {
 
 std::vector<std::uint32_t> Compiler::spirv(const std::string& name, const std::string& text) const {
   const Milliseconds time;
-  const std::string key = "SPIR-V 1.5, matrices 1, by " + glslang_version() + "\n" + text;
+  const std::string key = "SPIR-V 1.5, matrices 2, by " + glslang_version() + "\n" + text;
   std::vector<std::uint32_t> words;
   if (const std::optional<std::vector<std::byte>> kept = cache_.find(key); kept && kept->size() % 4 == 0) {
     words.resize(kept->size() / 4);
