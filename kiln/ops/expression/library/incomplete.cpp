@@ -160,8 +160,10 @@ fn betainc(a: float, b, x) {
   if ((a == 0) | is_inf(b)) { return select((a == 0) | (x > 0), 1, 0); }
   if ((b == 0) | is_inf(a)) { return select(x < 1, 0, 1); }
   if ((x == 0) | (x == 1)) { return x; }
-  if (x <= (a + 1) / (a + b + 2)) { return lower_beta(a, b, x, 1 - x); }
-  return 1 - lower_beta(b, a, 1 - x, x);
+  // One call, as compilers of shaders put the whole of it in each place.
+  let low = x <= (a + 1) / (a + b + 2);
+  let share = lower_beta(select(low, a, b), select(low, b, a), select(low, x, 1 - x), select(low, 1 - x, x));
+  return select(low, share, 1 - share);
 }
 
 // The sum over k >= 0 of (q + k)^-s for q > 0
