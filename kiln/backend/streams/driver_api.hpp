@@ -50,8 +50,9 @@ struct KernelNode {
 
 /// Functions are those of both makers, but for those that "null" is said of.
 struct DriverApi {
-  const char* device = nullptr;    // "cuda": the name of its devices
-  const char* own_name = nullptr;  // "the CUDA driver"
+  const char* device = nullptr;     // "cuda": the name of its devices
+  const char* own_name = nullptr;   // "the CUDA driver"
+  std::size_t fewest_launches = 4;  // of a list that is quicker as a graph, where there are graphs
 
   Result (*init)(unsigned flags);
   Result (*get_error_name)(Result error, const char** name);

@@ -10,11 +10,12 @@
 namespace kiln::streams {
 namespace {
 
-constexpr std::size_t kFewest = 4;       // shorter lists do not become a graph
+constexpr std::size_t kFewest = 4;       // shorter lists become a graph if all are launches, and the driver says so
 constexpr std::size_t kMost = 4096;      // commands that wait to be started
 constexpr std::size_t kMostKnown = 256;  // lists that are remembered
-constexpr std::size_t kMostGraphs = 4;   // per list
+constexpr std::size_t kMostGraphs = 4;   // per list; a short one has one
 constexpr int kTimesBefore = 2;          // times that a list must occur before it is recorded
+constexpr int kTimesBeforeShort = 8;     // likewise of a short one: recording takes as long as some launches
 constexpr int kMostInVain = 16;          // graphs of a list whose addresses never recur
 
 std::size_t hash(std::span<const Command> commands) {
@@ -177,6 +178,7 @@ void Queue::forget() {
   commands_.clear();
   words_.clear();
   known_.clear();
+  known_short_.clear();
 }
 
 void Queue::flush() {
@@ -196,7 +198,7 @@ void Queue::flush_locked() {
     }
   } emptied{*this};
   try {
-    if (commands_.size() >= kFewest && run_as_graph()) return;
+    if (may_be_graph() && run_as_graph()) return;
     for (const Command& command : commands_) run(command);
   } catch (const Error& error) {
     stream_->lose(text("a command could not be started, and what was queued behind it was dropped: ", error.message()));
@@ -207,9 +209,17 @@ void Queue::flush_locked() {
   }
 }
 
+bool Queue::may_be_graph() const {
+  if (commands_.size() >= kFewest) return true;
+  return commands_.size() >= stream_->api().fewest_launches &&
+         std::ranges::all_of(commands_, [](const Command& each) { return each.kind == Command::Kind::Launch; });
+}
+
+/// Short lists, of which a program may have many, push no long ones out.
 Queue::CachedGraph& Queue::find() {
-  if (known_.size() >= kMostKnown) known_.clear();
-  CachedGraph& known = known_[hash(commands_)];
+  KnownLists& lists = commands_.size() < kFewest ? known_short_ : known_;
+  if (lists.size() >= kMostKnown) lists.clear();
+  CachedGraph& known = lists[hash(commands_)];
   const bool same =
       std::ranges::equal(known.commands, commands_, [](const Command& a, const Command& b) { return a.is_like(b); });
   if (!same) {
@@ -221,7 +231,8 @@ Queue::CachedGraph& Queue::find() {
 
 bool Queue::run_as_graph() {
   CachedGraph& known = find();
-  if (known.refused || known.times++ < kTimesBefore) return false;
+  const bool is_short = commands_.size() < kFewest;
+  if (known.refused || known.times++ < (is_short ? kTimesBeforeShort : kTimesBefore)) return false;
   auto& graphs = known.graphs;
   auto best = graphs.end();
   std::size_t changes = SIZE_MAX;
@@ -230,13 +241,15 @@ bool Queue::run_as_graph() {
       best = each;
       changes = *count;
     }
-  // Changing a node costs a third of a launch: if many addresses change, and recur, each set of addresses gets a graph.
-  if (changes > (graphs.size() < kMostGraphs ? commands_.size() / 4 : commands_.size())) {
+  // Changing a node costs a third of a microsecond: if many addresses of a long list change, and recur, each set of
+  // addresses gets a graph.
+  const std::size_t most = is_short ? 1 : kMostGraphs;
+  if (changes > (graphs.size() < most ? commands_.size() / 4 : commands_.size())) {
     // Recording costs more than launching.
     ++known.recorded;
     known.refused = known.recorded > kMostInVain && known.recorded > known.times / 4;
     if (known.refused) return false;
-    if (graphs.size() == kMostGraphs) graphs.pop_back();
+    if (graphs.size() == most) graphs.pop_back();
     auto graph = std::make_unique<Graph>(stream_, words_);
     if (!graph->record(commands_, [&](const Command& command) { run(command); })) {
       known.refused = true;

@@ -1,5 +1,6 @@
 // Queue: the commands for the device, until they are started. A list that recurs, such as a training step, becomes a
-// graph, which the driver starts at once: 1 us for each of its nodes and some 3 in all, where launches take 4 each.
+// graph, which the driver starts at once: 1 us of the device for each of its nodes and 2 to 3 of the host in all, where
+// launches take 4 each. So does a single launch that recurs, such as an operation that is flushed by itself.
 #pragma once
 #include <memory>
 #include <optional>
@@ -99,8 +100,10 @@ class Queue {
     std::vector<std::unique_ptr<Graph>> graphs;  // most recent first
   };
   void add(Command command, std::span<const std::uint64_t> words);
+  using KnownLists = std::unordered_map<std::size_t, CachedGraph>;  // by hash() of the commands
   void flush_locked();
   void run(const Command& command);
+  bool may_be_graph() const;
   CachedGraph& find();
   bool run_as_graph();
 
@@ -110,7 +113,7 @@ class Queue {
   std::mutex mutex_;
   std::vector<Command> commands_;
   std::vector<std::uint64_t> words_;
-  std::unordered_map<std::size_t, CachedGraph> known_;  // by hash() of the commands
+  KnownLists known_, known_short_;
 };
 
 }  // namespace kiln::streams

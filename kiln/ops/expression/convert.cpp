@@ -74,7 +74,8 @@ std::string converted(Printer& printer, const std::string& name, DType from, DTy
   const bool half = size_of(to) == 2 && is_float(to);
   if (half && source == DType::F64)
     return narrowed(printer, call(printer, "from_bits", to, call(printer, "bits_of_odd_float", from, name)), to);
-  if (half && !is_float(from))
+  const bool exact = size_of(from) <= 2;  // float32 holds all integers of 16 bits
+  if (half && !is_float(from) && !exact)
     return narrowed(printer, cast(printer, call(printer, "round_to_odd", source, name), to), to);
   return narrowed(printer, source == target ? name : cast(printer, name, to), to);
 }

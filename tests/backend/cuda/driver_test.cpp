@@ -223,6 +223,49 @@ TEST(CudaDriver, StartsWhatComesAgainAsAGraph) {
   }
 }
 
+TEST(CudaDriver, StartsAFewLaunchesThatComeAgainAsAGraph) {
+  KILN_NEEDS_DEVICE();
+  KILN_NEEDS_COMPILER();
+  constexpr std::int64_t kCount = 1000, kBytes = kCount * 4;
+  constexpr int kRounds = 20, kBefore = 8;  // the first times are no graphs
+  std::vector<float> numbers(kCount);
+  std::iota(numbers.begin(), numbers.end(), 1.0f);
+  const Block x(driver(), kBytes), y(driver(), kBytes), z(driver(), kBytes);
+  driver().upload(x.start(), bytes_of(numbers));
+  const Ref<gpu::Code> code = driver().compile(scale_kernel());
+  for (const int launches : {1, 2, 3}) {
+    const auto before = fake_state();
+    for (int round = 0; round < kRounds; ++round) {
+      // Other numbers each time, and in some rounds another place for the result: the graph changes.
+      std::byte* const to = round % 3 == 2 ? z.start() : y.start();
+      const auto factor = static_cast<float>(2 + round % 7);
+      for (int i = 0; i < launches; ++i) {
+        const std::uint64_t arguments[] = {address_of(to), address_of(i ? to : x.start()), kCount, bits(factor)};
+        driver().launch(*code, 7, arguments);
+      }
+      driver().flush();
+      std::vector<float> found(kCount);
+      driver().download(to, kBytes)->wait(reinterpret_cast<std::byte*>(found.data()));
+      if (before) continue;
+      float all = 1;
+      for (int i = 0; i < launches; ++i) all *= factor;
+      for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], all * numbers[i]) << launches << ' ' << round;
+    }
+    if (const auto after = fake_state()) {
+      EXPECT_EQ(after->launches, before->launches + launches * kRounds);
+      EXPECT_EQ(after->graphs, before->graphs + kRounds - kBefore) << launches;
+    }
+  }
+  // A copy takes no longer by itself.
+  const auto before = fake_state();
+  for (int round = 0; round < kRounds; ++round) {
+    driver().copy(z.start(), x.start(), kBytes);
+    driver().flush();
+  }
+  driver().synchronize();
+  if (const auto after = fake_state()) { EXPECT_EQ(after->graphs, before->graphs); }
+}
+
 // Each of the threads of a block gets what another has left in shared memory, at its far end.
 TEST(CudaDriver, GivesBlocksTheSharedMemoryThatTheyNeed) {
   KILN_NEEDS_DEVICE();

@@ -120,6 +120,42 @@ TEST(Elements, AreNarrowedToWhatTheyCanHold) {
   EXPECT_EQ(truth, (std::vector<std::int32_t>{0, 1, 1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
+TEST(Elements, AreRoundedToHalvesOnceWhereTheyAreStored) {
+  for (const DType dtype : {DType::F16, DType::BF16}) {
+    std::vector<float> x{1.0f, 1.0f / 3, 70000.0f, -1e-9f, 65519.0f, 3.14159f, 1.00390625f, NAN}, whole(x.size());
+    std::vector<std::uint16_t> half(x.size());
+    Builder k("halves", 32);
+    const Buffer floats = k.input(DType::F32), halves = k.output(dtype), read = k.output(DType::F32);
+    const Expr i = k.thread();
+    k.when(i < static_cast<int>(x.size()), [&] {
+      const Expr once = k.convert(floats[i], DType::F32, dtype);
+      halves.store(i, k.narrow(once, dtype));
+      read.store(i, once);
+    });
+    const Kernel kernel = k.finish();
+    run(kernel, 1, {x, half, whole});
+    for (std::size_t at = 0; at < x.size(); ++at) {
+      const bool brain = dtype == DType::BF16;
+      EXPECT_EQ(half[at], brain ? BF16(x[at]).bits : F16(x[at]).bits) << x[at];
+      const float rounded = brain ? static_cast<float>(BF16(x[at])) : static_cast<float>(F16(x[at]));
+      EXPECT_TRUE(whole[at] == rounded || std::isnan(x[at])) << x[at];
+    }
+    // What is stored as a half goes there as it is.
+    const Statement& inside = kernel.body.back();
+    int narrowed = 0;
+    Id stored = 0;
+    for (const Statement& each : inside.body) {
+      narrowed += each.kind == Statement::Kind::Let && each.instruction.kind == Instruction::Kind::Narrow;
+      if (each.kind == Statement::Kind::Store && stored == 0) stored = each.operands[1];
+    }
+    EXPECT_EQ(narrowed, 1);
+    for (const Statement& each : inside.body) {
+      if (each.kind != Statement::Kind::Let || each.first != stored) continue;
+      EXPECT_EQ(each.instruction.kind, Instruction::Kind::Load);
+    }
+  }
+}
+
 template <class T>
 void expect_updates() {
   constexpr DType kType = dtype_of<T>;

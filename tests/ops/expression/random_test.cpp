@@ -1,5 +1,6 @@
 // The generator and what is drawn with it, evaluated as trees, against random.hpp and the reference kernels.
 #include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -238,6 +239,30 @@ TEST(ExpressionHalves, AreRoundedAsTheProcessorRounds) {
       ASSERT_TRUE(same(of("round_to_f16", value).number, static_cast<float>(F16(value)))) << shown(value);
       ASSERT_TRUE(same(of("round_to_bf16", value).number, static_cast<float>(BF16(value)))) << shown(value);
     }
+  }
+}
+
+/// An integer, and what is next to the middle of two halves, as round_to_odd() has them.
+template <class T>
+void expect_rounded_once(std::uint64_t drawn) {
+  const T any = static_cast<T>(drawn >> drawn % 61);
+  const T middle = static_cast<T>((T{257} << (sizeof(T) * 8 - 11)) >> drawn % 30);
+  for (const T x : {any, static_cast<T>(0 - any), middle, static_cast<T>(middle + 1), static_cast<T>(middle - 1),
+                    static_cast<T>(0 - middle), std::numeric_limits<T>::max(), std::numeric_limits<T>::min()}) {
+    const Cell<T> in[] = {{.number = x}};
+    const float odd = static_cast<float>(evaluate<T>(*find_function("round_to_odd"), in)[0].number);
+    ASSERT_EQ(BF16(odd).bits, BF16(x).bits) << x;
+    ASSERT_EQ(F16(odd).bits, F16(x).bits) << x;
+  }
+}
+
+TEST(ExpressionHalves, AreRoundedOnceFromIntegersOfAllTypes) {
+  std::mt19937_64 engine(7);
+  for (int i = 0; i < 5000; ++i) {
+    expect_rounded_once<std::int64_t>(engine());
+    expect_rounded_once<std::uint64_t>(engine());
+    expect_rounded_once<std::int32_t>(engine());
+    expect_rounded_once<std::uint32_t>(engine());
   }
 }
 

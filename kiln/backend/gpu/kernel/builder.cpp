@@ -79,6 +79,7 @@ std::vector<Expr> Builder::call_all(std::string_view name, DType dtype, std::ini
 
 Expr Builder::convert(const Expr& x, DType from, DType to) {
   if (from == to) return x;
+  if (expr::computed_in(from) == expr::computed_in(to) && to != DType::Bool) return narrow(x, to);
   return let({.kind = Kind::Convert, .type = expr::computed_in(to), .element = from, .to = to, .operands = {x.id()}});
 }
 

@@ -101,6 +101,20 @@ std::vector<Expr> Buffer::load(const Expr& i, int width) const {
                            width);
 }
 
+namespace {
+
+/// A store rounds to halves itself: where the value was rounded to the same type before, this is what it was rounded from.
+Id unrounded(const std::vector<std::vector<std::pair<Instruction, Id>>>& known, Id value, DType dtype) {
+  if (!is_float(dtype) || expr::computed_in(dtype) == dtype) return value;
+  for (const auto& scope : known)
+    for (const auto& [instruction, id] : scope)
+      if (id == value && instruction.kind == Instruction::Kind::Narrow && instruction.element == dtype)
+        return unrounded(known, instruction.operands[0], dtype);
+  return value;
+}
+
+}  // namespace
+
 void Buffer::store(const Expr& i, const Expr& value) const { store(i, std::span(&value, 1)); }
 
 void Buffer::store(const Expr& i, std::span<const Expr> values) const {
@@ -111,7 +125,7 @@ void Buffer::store(const Expr& i, std::span<const Expr> values) const {
   for (const Expr& value : values) {
     require<ArgumentError>(value.type() == expr::computed_in(dtype_), "kernel: ", value.type(), " is stored as ",
                            dtype_);
-    statement.operands.push_back(value.id());
+    statement.operands.push_back(unrounded(builder_->known_, value.id(), dtype_));
   }
   builder_->append(std::move(statement));
 }

@@ -9,6 +9,8 @@ namespace {
 
 /// Loads in flight: with 16 bytes each, enough to saturate the memory.
 constexpr int kLoads = 4;
+/// Shared memory of a block in which states of columns meet.
+constexpr std::size_t kColumnBytes = 8 << 10;
 
 using Stage = FoldShape::Stage;
 
@@ -79,30 +81,42 @@ Exprs fold_lanes(Builder& k, int lanes, Exprs state, const Merge& merge) {
   return all;
 }
 
-/// The threads of a column are a row of threads apart; the first gets the result.
-Exprs Folder::fold_columns(const Exprs& state, const Merge& merge) {
-  if (shape_.lanes == 1) return state;
-  if (shared_.empty())
-    for (const Expr& part : state) shared_.push_back(k_.shared(part.type(), kThreads));
-  std::vector<Local> so_far;
-  for (const Expr& part : state) so_far.push_back(k_.variable(part));
-  k_.barrier();  // others may still read the sums of the previous column
+/// Threads hold states of neighbouring columns; those that share a column are a row of threads apart, and the first gets
+/// the results. All states go through shared memory at once.
+std::vector<Exprs> Folder::fold_columns(const std::vector<Exprs>& states, const Merge& merge) {
+  if (shape_.lanes == 1) return states;
+  std::vector<std::vector<Local>> so_far;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    if (shared_.size() <= i) {
+      shared_.emplace_back();
+      for (const Expr& part : states[i]) shared_[i].push_back(k_.shared(part.type(), kThreads));
+    }
+    so_far.emplace_back();
+    for (const Expr& part : states[i]) so_far[i].push_back(k_.variable(part));
+  }
+  // A round stores where none before has been read.
   for (int half = kThreads / 2; half >= kThreads / shape_.lanes; half /= 2) {
     k_.when((half <= k_.thread()) & (k_.thread() < 2 * half), [&] {
-      for (std::size_t i = 0; i < state.size(); ++i) shared_[i].store(k_.thread(), so_far[i]);
+      for (std::size_t i = 0; i < states.size(); ++i)
+        for (std::size_t part = 0; part < states[i].size(); ++part)
+          shared_[i][part].store(k_.thread(), so_far[i][part]);
     });
     k_.barrier();
     k_.when(k_.thread() < half, [&] {
-      Exprs mine, other;
-      for (std::size_t i = 0; i < state.size(); ++i) {
-        mine.push_back(so_far[i]);
-        other.push_back(shared_[i][k_.thread() + half]);
+      for (std::size_t i = 0; i < states.size(); ++i) {
+        Exprs mine, other;
+        for (std::size_t part = 0; part < states[i].size(); ++part) {
+          mine.push_back(so_far[i][part]);
+          other.push_back(shared_[i][part][k_.thread() + half]);
+        }
+        const Exprs both = merge(mine, other);
+        for (std::size_t part = 0; part < both.size(); ++part) so_far[i][part].set(both[part]);
       }
-      const Exprs both = merge(mine, other);
-      for (std::size_t i = 0; i < state.size(); ++i) so_far[i].set(both[i]);
     });
   }
-  return Exprs(so_far.begin(), so_far.end());
+  std::vector<Exprs> all;
+  for (const std::vector<Local>& each : so_far) all.emplace_back(each.begin(), each.end());
+  return all;
 }
 
 // ---- the kernel ----------------------------------------------------------------------------------------------------
@@ -225,8 +239,17 @@ void Folder::run(const Folding& folding, FunctionRef<Exprs(const Exprs& loaded)>
     return shape_.stage == Stage::End ? parts : folding.settle(parts);
   };
   if (shape_.columns) {
-    for (int i = 0; i < shape_.width; ++i)
-      tell(row, i, fold_columns(settled(states[static_cast<std::size_t>(i)]), folding.merge), finish);
+    // As many columns at once as leave room for several blocks in a multiprocessor's shared memory.
+    std::size_t bytes = 0;
+    for (const Local& part : states[0]) bytes += kThreads * size_of(part.type());
+    const std::size_t most = std::max<std::size_t>(kColumnBytes / bytes, 1);
+    for (std::size_t column = 0; column < states.size(); column += most) {
+      std::vector<Exprs> some;
+      for (std::size_t i = column; i < std::min(column + most, states.size()); ++i) some.push_back(settled(states[i]));
+      if (column > 0 && lanes > 1) k_.barrier();  // others may still read the states of the columns before
+      const std::vector<Exprs> folded = fold_columns(some, folding.merge);
+      for (std::size_t i = 0; i < folded.size(); ++i) tell(row, static_cast<int>(column + i), folded[i], finish);
+    }
     return;
   }
   Exprs all = settled(states[0]);

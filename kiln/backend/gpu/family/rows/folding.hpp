@@ -74,7 +74,7 @@ class Folder {
   void take(const FoldRow& row, const Expr& step, int unroll, FunctionRef<Exprs(const Exprs&)> element,
             std::span<const std::vector<Local>> states, const Folding& folding);
   void tell(const FoldRow& row, int lane, const Exprs& state, FunctionRef<void(const Exprs&, const Expr&)> finish);
-  Exprs fold_columns(const Exprs& state, const Merge& merge);
+  std::vector<Exprs> fold_columns(const std::vector<Exprs>& states, const Merge& merge);
 
   Builder& k_;
   const FoldShape& shape_;
@@ -82,7 +82,7 @@ class Folder {
   Exprs numbers_;
   Expr rows_, steps_, chunk_, splits_;
   std::optional<Offsets> kept_, folded_;
-  std::vector<Shared> shared_;
+  std::vector<std::vector<Shared>> shared_;  // by column and part
 };
 
 /// What is reduced: `dims` of inputs that broadcast to `shape`. Outputs have that shape; the results, all with the same
