@@ -27,8 +27,21 @@ std::string shape_text(const Shape& shape) {
   return all;
 }
 
+/// Returns why no examples can be sent as such a value; empty if they can, or the file does not say what it is.
+std::string why_not_served(const onnx::TypeProto& type) {
+  using Kind = onnx::TypeProto::Kind;
+  if (type.kind == Kind::None) return "";
+  if (type.kind != Kind::Tensor) return "no tensor";
+  if (type.element == onnx::Element::String) return "of strings, which no request has";
+  if (type.element != onnx::Element::Undefined && !onnx::is_known(type.element))
+    return text("of ", onnx::name(type.element), ", of which Kiln has no tensors");
+  if (type.shape && type.shape->empty()) return "a single number, without a dimension for the examples";
+  return "";
+}
+
 std::string results_of(const onnx::ValueInfo& output) {
-  if (output.type.kind != onnx::TypeProto::Kind::Tensor) return "a type that the file does not declare";
+  if (output.type.kind != onnx::TypeProto::Kind::Tensor || output.type.element == onnx::Element::Undefined)
+    return "a type that the file does not declare";
   const std::string dtype(name(onnx::dtype_of(output.type.element)));
   if (!output.type.shape || output.type.shape->empty()) return dtype;
   Shape shape;
@@ -41,9 +54,15 @@ Served open_onnx(const std::string& file, const Device& device) {
   const auto model = std::make_shared<const onnx::Model>(onnx::load(file, device, {.free_batch = true}));
   const auto inputs = model->inputs(), outputs = model->outputs();
   require<LoadError>(
-      inputs.size() == 1 && outputs.size() == 1 && inputs[0].type.kind == onnx::TypeProto::Kind::Tensor, shown(file),
-      ": has ", inputs.size(), " inputs and ", outputs.size(),
+      inputs.size() == 1 && outputs.size() == 1, shown(file), ": has ", inputs.size(), " inputs and ", outputs.size(),
       " outputs: this server takes models of one tensor each (LoadOptions::outputs takes one of several)");
+  const auto require_served = [&](const onnx::ValueInfo& value, std::string_view what) {
+    const std::string why = why_not_served(value.type);
+    require<LoadError>(why.empty(), shown(file), ": its ", what, " '", shown(value.name), "' is ", why,
+                       ": this server takes models of one tensor of numbers each (LoadOptions::outputs takes another)");
+  };
+  require_served(inputs[0], "input");
+  require_served(outputs[0], "output");
   const auto& shape = inputs[0].type.shape;
   require<LoadError>(shape && !shape->empty(), shown(file), ": does not say how many dimensions an example has");
   Served served{.run = [model, device](TensorData examples) {

@@ -20,7 +20,8 @@ struct Served {
 inline constexpr std::int64_t kAny = -1;
 
 /// Opens an ONNX file, or a graph that Kiln has captured (kiln/store/graph_file.hpp) with one example or a batch of one.
-/// Throws LoadError for a model with several inputs or outputs, and what the loaders throw.
+/// Throws LoadError for a model with several inputs or outputs, or with one that is no tensor of numbers for each example, and
+/// what the loaders throw.
 Served open_model(const std::string& file, const kiln::Device& device);
 
 /// {"inputs": [[...], ...]}: a list of examples. Throws ConfigError or ShapeError for text that says something else.

@@ -47,12 +47,15 @@ bool is_loopback(std::string_view host) {
          (host.starts_with("127.") && host.find_first_not_of("0123456789.") == host.npos);
 }
 
+void require_token(std::string_view host, std::string_view token, std::string_view remedy) {
+  require<ArgumentError>(!token.empty() || is_loopback(host), "a server at ", shown(host), " lets others in: ", remedy);
+}
+
 std::string token_for(std::string_view host, const char* variable) {
-  const char* const token = std::getenv(variable);
-  const bool is_set = token && *token;
-  require<ArgumentError>(is_set || is_loopback(host), "a server at ", shown(host), " lets others in: set ", variable,
-                         ", which they then send as \"Authorization: Bearer TOKEN\"");
-  return is_set ? token : "";
+  const char* const set = std::getenv(variable);
+  const std::string token = set ? set : "";
+  require_token(host, token, text("set ", variable, ", which they then send as \"Authorization: Bearer TOKEN\""));
+  return token;
 }
 
 void Limits::check() const {

@@ -52,6 +52,9 @@ struct Limits {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
+/// Throws ArgumentError where others reach a server at this host and its token is empty; `remedy` says how it gets one.
+void require_token(std::string_view host, std::string_view token, std::string_view remedy);
+
 /// Returns the token that clients of a server at this host must show: what the environment's `variable` has. Throws
 /// ArgumentError where others reach the host and the variable is empty.
 std::string token_for(std::string_view host, const char* variable);

@@ -69,6 +69,13 @@ Ref<Failure> attempt(FunctionRef<void()> body, FunctionRef<std::string(std::stri
   });
 }
 
+bool without_errors(FunctionRef<void()> body) noexcept {
+  try {
+    body();
+    return true;
+  } catch (...) { return false; }
+}
+
 bool is_of_memory(const Failure& failure) {
   try {
     std::rethrow_exception(failure.error);

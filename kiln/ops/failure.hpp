@@ -55,6 +55,9 @@ Ref<PendingRead> failed_read(Ref<Failure> failure);
 Ref<Failure> attempt(FunctionRef<void()> body);
 /// Calls `body` like attempt() above, with the sentence of an Error changed by `retell`, also for error handlers.
 Ref<Failure> attempt(FunctionRef<void()> body, FunctionRef<std::string(std::string_view)> retell);
+/// Calls `body`, and drops what it throws: in destructors, and where it is told otherwise. It takes no memory, which may be
+/// what lacks. Returns false where something was thrown.
+bool without_errors(FunctionRef<void()> body) noexcept;
 /// Whether the failure is a lack of memory.
 bool is_of_memory(const Failure& failure);
 

@@ -30,6 +30,12 @@ void require_shape(std::string_view optimizer, const NamedParam& param, const Va
       ": make an optimizer for this model by init(), or forget the state by remove('", param.path, "')");
 }
 
+void require_shapes(std::string_view optimizer, const NamedParam& param, const AnyRule& rule, const ParamState& state) {
+  for (const Value& slot : state.slots)
+    if (rule.elementwise() && !slot.empty()) require_shape(optimizer, param, slot);
+  if (state.master) require_shape(optimizer, param, state.master);
+}
+
 }  // namespace
 
 OptimizerState::OptimizerState(AnyRule rule, OptimizerOptions options)
@@ -125,8 +131,7 @@ OptimizerState::Changes OptimizerState::changes(const Rates& rates, const std::v
     const auto known = states_.find(param.path);
     ParamState& state = states[param.path] = known != states_.end() ? known->second : fresh(param, group);
     const AnyRule& rule = groups_[group].rule;
-    for (const Value& slot : state.slots)
-      if (rule.elementwise() && !slot.empty()) require_shape(name, param, slot);
+    require_shapes(name, param, rule, state);
     const Value& value = updates[param.path] = updated(rule, values[param.path], *grad, rates[group], state);
     require_shape(name, param, value);
     ++state.steps;
@@ -217,9 +222,13 @@ Value OptimizerState::averaged(const NamedParam& param) const {
   if (state == states_.end() || state->second.steps == 0) return param.value;
   const NoGrad pause;
   const AnyRule& rule = rule_of(param.path);
-  if (!state->second.master) return rule.averaged(param.value, state->second);
-  const Value average = rule.averaged(state->second.master, state->second);
-  return average.node() == state->second.master.node() ? param.value : cast(average, param.value.dtype());
+  if (!rule.averages()) return param.value;
+  const Value& master = state->second.master;
+  require_shapes(groups_[0].rule.name(), param, rule, state->second);
+  const Value average = rule.averaged(master ? master : param.value, state->second);
+  require_shape(groups_[0].rule.name(), param, average);
+  if (!master) return average;
+  return average.node() == master.node() ? param.value : cast(average, param.value.dtype());
 }
 
 void OptimizerState::move_to(const Device& device) {

@@ -63,7 +63,8 @@ class OptimizerState {
   /// `rate` times the rate of each group.
   Rates rates(double rate) const;
   void put_averages(const nn::ModuleRef& model) const;
-  /// A parameter for inference: the value that averaged() of its rule gives.
+  /// A parameter for inference: the value that averaged() of its rule gives. Throws ShapeError where the state belongs to a
+  /// parameter of another shape.
   Value averaged(const NamedParam& param) const;
   /// Does a rule have an averaged()?
   bool averages() const;
@@ -194,7 +195,8 @@ class [[nodiscard("an optimizer does nothing until its step()")]] Optimizer {
   }
 
   /// The model for inference and evaluation: for ScheduleFreeAdamW the average of its parameters, for any other rule
-  /// the model itself. Training continues with the model that step() returned.
+  /// the model itself. Training continues with the model that step() returned. Throws ShapeError where the optimizer's
+  /// state belongs to a model of other shapes.
   template <Module M>
   [[nodiscard("averaged() changes no model: it returns one")]] M averaged(M model) const {
     state_.put_averages(model);

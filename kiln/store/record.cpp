@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <utility>
 
 #include "kiln/core/convert.hpp"
 #include "kiln/core/error/shown.hpp"
 #include "kiln/core/error/suggest.hpp"
 #include "kiln/nn/module/selects_none.hpp"
+#include "kiln/store/load/prefix_advice.hpp"
 
 namespace kiln::detail {
 namespace {
@@ -21,13 +21,6 @@ std::string mismatch(const RecordPart& part, const StoredTensor& tensor, std::st
   if (kind_of(tensor.dtype) != kind_of(part.value.dtype()))
     return text("tensor '", shown(part.name), "' is ", tensor.dtype, ", the ", owner, " expects ", part.value.dtype());
   return {};
-}
-
-/// Calls f(name) for each name that a record may have for the part: for a tied parameter, any of its places.
-template <class F>
-void each_name(const RecordPart& part, F&& f) {
-  f(part.name);
-  for (std::size_t i = 1; i < part.places.size(); ++i) f(part.places[i].path);
 }
 
 using Found = std::map<std::string, StoredTensor>::const_iterator;
@@ -130,48 +123,6 @@ std::vector<std::string> compare(const TensorSource& record, const std::vector<R
       problems.push_back(text("'", shown(name), "' is unexpected, the ", owner, " has none"));
   }
   return problems;
-}
-
-/// If all names of the file fit below one member of the module, or all names of the module below one key of the file,
-/// returns what to do; otherwise nothing.
-std::string prefix_advice(const TensorSource& record, const std::vector<RecordPart>& parts,
-                          const LoadOptions& options) {
-  std::set<std::string_view> expected;
-  for (const RecordPart& part : parts) each_name(part, [&](const std::string& name) { expected.insert(name); });
-  if (record.tensors.empty() || expected.empty()) return {};
-  const auto prefix_of = [](std::string_view longer, std::string_view name) {
-    if (longer.size() < name.size() + 2 || !longer.ends_with(name)) return std::string_view();
-    longer.remove_suffix(name.size());
-    return longer.ends_with('.') ? longer : std::string_view();
-  };
-  for (const std::string_view name : expected) {
-    const auto prefix = prefix_of(name, record.tensors.begin()->first);
-    const auto fits = [&](const auto& tensor) { return expected.contains(std::string(prefix) + tensor.first); };
-    if (!prefix.empty() && std::ranges::all_of(record.tensors, fits)) {
-      const std::string member(prefix.substr(0, prefix.size() - 1));
-      const bool has_number = std::ranges::any_of(text('.', member), [before = ' '](char c) mutable {
-        return std::exchange(before, c) == '.' && c >= '0' && c <= '9';
-      });
-      const std::string call = has_number ? "" : text(", load(model.", member, ", ...)");
-      return text("all its names lack '", prefix, "': load into that member", call);
-    }
-  }
-  for (const auto& [name, tensor] : record.tensors) {
-    const auto prefix = prefix_of(name, parts[0].name);
-    const auto fits = [&](const RecordPart& part) { return record.tensors.contains(std::string(prefix) + part.name); };
-    if (prefix.empty() || !std::ranges::all_of(parts, fits)) continue;
-    // `under` is removed before names are changed, so that it cannot name what a change made.
-    if (!options.rename.empty() || options.pytorch_layers) {
-      std::string pattern;
-      for (const char c : prefix) pattern += c == '.' ? "\\." : std::string(1, c);
-      return text("the module's names are all below '", shown(prefix), "' there, once they are changed: {R\"(^",
-                  shown(pattern), ")\", \"\"} as the last of LoadOptions::rename removes it");
-    }
-    return text("the module's names are all below '", shown(prefix), "' there: LoadOptions::under = \"",
-                shown(options.under), options.under.empty() ? "" : ".", shown(prefix.substr(0, prefix.size() - 1)),
-                "\" selects them");
-  }
-  return {};
 }
 
 Value converted(TensorData data, const Value& expected, FloatPolicy floats) {

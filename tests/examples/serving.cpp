@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <mutex>
 #include <string>
@@ -23,6 +24,7 @@
 #include "kiln/tensor/tensor.hpp"
 #include "output_of.hpp"
 #include "tests/net/net_support.hpp"
+#include "tests/onnx/model_writer.hpp"
 #include "tests/support/own_loopback.hpp"
 
 namespace kiln {
@@ -260,6 +262,37 @@ TEST(ServeModelForOthers, NeedsAToken) {
   const std::string said = output_of(text("env -u SERVE_MODEL_TOKEN ", SERVE_MODEL_PROGRAM,
                                           " --host 0.0.0.0 --port 0 --model none.onnx 2>&1 || true"));
   EXPECT_NE(said.find("a server at 0.0.0.0 lets others in: set SERVE_MODEL_TOKEN"), said.npos) << said;
+}
+
+// What no request could be answered by is refused before the server listens.
+TEST(ServedOnnx, IsRefusedWhereItsResultsCannotBeSent) {
+  using namespace onnx::test;
+  const fs::path file = fs::temp_directory_path() / text("kiln-not-served-", ::getpid(), ".onnx");
+  const auto said = [&](const Message& input, const Message& node, const Message& output) {
+    std::ofstream(file) << model(graph({.nodes = {node}, .initializers = {}, .inputs = {input}, .outputs = {output}}));
+    try {
+      (void)serving::open_model(file, Device::cpu());
+    } catch (const LoadError& error) { return std::string(error.message()); }
+    return std::string();
+  };
+  const auto refusal = [&](const char* what) {
+    return text(file.string(), ": its ", what,
+                ": this server takes models of one tensor of numbers each (LoadOptions::outputs takes another)");
+  };
+  const Message x = value("x", {"n", "3"});
+  const Message list_type = Message().message(4, Message().message(1, Message().message(1, Message().number(1, 1))));
+  EXPECT_EQ(said(x, node("SequenceConstruct", {"x"}, {"y"}), Message().text(1, "y").message(2, list_type)),
+            refusal("output 'y' is no tensor"));
+  EXPECT_EQ(said(x, node("Cast", {"x"}, {"y"}, {attribute("to", std::int64_t{8})}),
+                 value("y", {"n", "3"}, onnx::Element::String)),
+            refusal("output 'y' is of strings, which no request has"));
+  EXPECT_EQ(said(x, node("ReduceSum", {"x"}, {"y"}, {attribute("keepdims", std::int64_t{0})}), value("y", {})),
+            refusal("output 'y' is a single number, without a dimension for the examples"));
+  EXPECT_EQ(said(value("x", {"n", "3"}, onnx::Element::String),
+                 node("Cast", {"x"}, {"y"}, {attribute("to", std::int64_t{1})}), value("y", {"n", "3"})),
+            refusal("input 'x' is of strings, which no request has"));
+  EXPECT_EQ(said(x, node("Relu", {"x"}, {"y"}), value("y", {"n", "3"})), "");
+  fs::remove(file);
 }
 
 TEST(ServedGraph, MayBeCapturedWithABatchOfOne) {

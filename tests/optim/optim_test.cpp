@@ -197,6 +197,24 @@ TEST(Optimizer, RefusesAParameterOfAnotherShape) {
   }
 }
 
+TEST(Optimizer, RefusesAnAverageOfAnotherShape) {
+  const auto linear = [](std::int64_t out) { return nn::LinearConfig{.in = 2, .out = out}.init(autodiff); };
+  for (const auto& [made, used] : {std::pair(4, 1), std::pair(1, 4)}) {
+    nn::Linear model = linear(made);
+    const nn::Linear other = linear(used);
+    auto optimizer = ScheduleFreeAdamWConfig{}.init(model);
+    const auto slopes = value_and_grad(model, [](const nn::Linear& m) { return m.weight.sum() + m.bias.sum(); }).grads;
+    model = optimizer.step(0.1, std::move(model), slopes);
+    optimizer.remove("weight");
+    EXPECT_EQ(sentence_of([&] { return optimizer.averaged(other); }),
+              text("ShapeError: ScheduleFreeAdamW: the state of 'bias' belongs to a parameter of another shape, [",
+                   made, "], this one has [", used,
+                   "]: make an optimizer for this model by init(), or forget the state by remove('bias')"));
+    optimizer.remove("bias");
+    EXPECT_EQ(optimizer.averaged(other).bias.shape(), (Shape{used}));
+  }
+}
+
 TEST(Optimizer, SaysWhatIsWrong) {
   const nn::Linear plain = nn::LinearConfig{.in = 1, .out = 1}.init(Device::cpu());
   EXPECT_EQ(sentence_of([&] { AdamConfig{}.init(plain); }),

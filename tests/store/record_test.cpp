@@ -148,6 +148,19 @@ TEST(Record, SaysWhereTheNamesFitIfOneBeginningIsAllThatDiffers) {
   EXPECT_EQ(error_of({.rename = {{"^net-", ""}, {R"(^body\.)", ""}}}), "");  // from_record() edits, too
   EXPECT_EQ(error_of({.under = "net-body"}), "");
 
+  // What is advised can be written so, however long it is.
+  const std::string longer = text("body", std::string(100, 'y'), "(1).");
+  const std::string pattern = text("^body", std::string(100, 'y'), R"(\(1\)\.)");
+  TensorFile longer_names;
+  for (auto& [name, data] : record_of(make_model(cpu)).tensors)
+    longer_names.tensors.emplace(text("net-", longer, name), std::move(data));
+  std::swap(renamed, longer_names);
+  EXPECT_NE(error_of(options).find(text("{R\"(", pattern, ")\", \"\"}")), std::string::npos) << error_of(options);
+  EXPECT_EQ(error_of({.rename = {{"^net-", ""}, {pattern, ""}}}), "");
+  const std::string under = text("net-", longer.substr(0, longer.size() - 1));
+  EXPECT_NE(error_of({}).find(text("LoadOptions::under = \"", under, "\"")), std::string::npos) << error_of({});
+  EXPECT_EQ(error_of({.under = under}), "");
+
   // A list's member has no call that could be shown, and a key that was given stays before the one that is wanted.
   const Listed listed{{make_model(cpu)}, nn::LinearConfig{.in = 2, .out = 2}.init(cpu)};
   EXPECT_EQ(load_error(record_of(make_model(cpu)), listed),

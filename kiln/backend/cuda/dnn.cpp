@@ -9,6 +9,7 @@ namespace kiln::cuda {
 
 Dnn::Dnn(Ref<Stream> stream, MemoryBudget& budget)
     : stream_(std::move(stream)),
+      budget_(budget),
       wanted_(is_set("KILN_CUDNN", true)),
       deterministic_(is_set("KILN_DETERMINISTIC", true)),
       logs_(is_logged("cuda")),
@@ -54,26 +55,51 @@ const Dnn::Plan* Dnn::find(const Signature& signature, FunctionRef<void(cudnn::G
                            FunctionRef<std::string()> name, std::int64_t workspace) {
   const std::lock_guard lock(mutex_);
   if (!wanted_ || missing_) return nullptr;
-  auto known = plans_.find(signature);
-  if (known == plans_.end()) {
+  auto found = plans_.find(signature);
+  if (found != plans_.end() && found->second.lacks_room) {
+    stream_->api();
+    if (!finds_room(found->second)) return nullptr;
+    if (found->second.lacks_room) found = (plans_.erase(found), plans_.end());  // another engine may need less
+  }
+  if (found == plans_.end()) {
     stream_->api();
     if (!open()) return nullptr;
-    cudnn::Graph graph(*api_);
-    make(graph);
-    auto plan = std::make_unique<Plan>(std::move(graph), handle_, workspace ? workspace : kWorkspace, may_be);
-    const bool lacks = !workspace && plan->workspace_bytes() > 0;
-    const bool good = plan->known() && (!lacks || reserve_workspace(plan->workspace_bytes()));
-    if (logs_)
-      std::fprintf(stderr, "kiln: %s: %s: %s %lld, workspace %lld\n", stream_->device().c_str(), name().c_str(),
-                   good ? "engine" : "not known,", static_cast<long long>(plan->engine()),
-                   static_cast<long long>(plan->workspace_bytes()));
-    if (!good) plan = nullptr;
-    StoredSignature own(signature);
-    const Signature key = own.get();
-    known = plans_.try_emplace(key, std::move(own), std::move(plan)).first;
+    Known known = made(signature, make, may_be, name, workspace);
+    const Signature key = known.signature.get();
+    found = plans_.try_emplace(key, std::move(known)).first;
   }
-  const Plan* const plan = known->second.second.get();
-  return plan && !plan->refused ? plan : nullptr;
+  const Known& known = found->second;
+  return known.plan && !known.plan->refused && !known.lacks_room ? known.plan.get() : nullptr;
+}
+
+Dnn::Known Dnn::made(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
+                     FunctionRef<std::string()> name, std::int64_t workspace) {
+  cudnn::Graph graph(*api_);
+  make(graph);
+  const auto own = static_cast<std::int64_t>(workspace_.bytes());
+  const std::int64_t most = workspace ? workspace : own ? own : kWorkspace;
+  Known known{StoredSignature(signature), std::make_unique<Plan>(std::move(graph), handle_, most, may_be)};
+  const Plan& plan = *known.plan;
+  if (plan.known() && !workspace && plan.workspace_bytes() > 0) {
+    known.refused_at = budget_.returns();
+    known.lacks_room = !reserve_workspace(plan.workspace_bytes());
+  }
+  if (logs_)
+    std::fprintf(stderr, "kiln: %s: %s: %s %lld, workspace %lld\n", stream_->device().c_str(), name().c_str(),
+                 !plan.known()      ? "not known,"
+                 : known.lacks_room ? "no room for engine"
+                                    : "engine",
+                 static_cast<long long>(plan.engine()), static_cast<long long>(plan.workspace_bytes()));
+  if (!plan.known()) known.plan = nullptr;
+  return known;
+}
+
+bool Dnn::finds_room(Known& known) {
+  const std::uint64_t returns = budget_.returns();
+  if (!workspace_.bytes() && known.refused_at == returns) return false;
+  known.refused_at = returns;
+  known.lacks_room = !reserve_workspace(known.plan->workspace_bytes());
+  return workspace_.bytes() > 0;
 }
 
 bool Dnn::proven(const Plan& plan) {

@@ -47,11 +47,23 @@ class Dnn {
  private:
   const Plan* find(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
                    FunctionRef<std::string()> name, std::int64_t workspace);
+  /// A plan that was made; null: not supported.
+  struct Known {
+    StoredSignature signature;
+    std::unique_ptr<Plan> plan;
+    bool lacks_room = false;       // for its workspace
+    std::uint64_t refused_at = 0;  // budget_.returns() when there was none
+  };
   bool open();
   bool reserve_workspace(std::int64_t least);
+  Known made(const Signature& signature, FunctionRef<void(cudnn::Graph&)> make, MayBe may_be,
+             FunctionRef<std::string()> name, std::int64_t workspace);
+  /// Asks for a workspace again if memory was given back since. False where there is still none at all.
+  bool finds_room(Known& known);
   cudnn::Status start(const Plan& plan, Addresses addresses, Address workspace);
 
   const Ref<Stream> stream_;
+  MemoryBudget& budget_;
   const bool wanted_, deterministic_, logs_;
   std::mutex mutex_;
   const cudnn::Api* api_ = nullptr;  // loaded on first use
@@ -61,7 +73,7 @@ class Dnn {
   struct Hash {
     std::size_t operator()(const Signature& signature) const { return signature.hash(); }
   };
-  std::unordered_map<Signature, std::pair<StoredSignature, std::unique_ptr<Plan>>, Hash> plans_;  // null: not supported
+  std::unordered_map<Signature, Known, Hash> plans_;
 };
 
 }  // namespace kiln::cuda

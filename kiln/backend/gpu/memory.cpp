@@ -192,7 +192,7 @@ Memory::Memory(Ref<Pool>&& pool, int stream, std::size_t bytes, const Purpose& p
 // The block stays as it is where the stream cannot wait: its device does nothing more.
 Memory::~Memory() {
   pool_->driver().released(bytes_, size_);
-  if (!uses_.empty() && attempt([&] { await_uses(); })) return;
+  if (!uses_.empty() && !without_errors([&] { await_uses(); })) return;
   pool_->blocks(stream_).release(bytes_, pool_->size_of_block(size_), use_);
 }
 

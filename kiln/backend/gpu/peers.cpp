@@ -30,12 +30,12 @@ void Lent::free_copied() {
 }
 
 bool Lent::await_all() noexcept {
-  std::deque<Loan> all;
+  std::vector<Loan> all;
   {
     const std::lock_guard lock(mutex_);
     all.swap(loans_);
   }
-  for (const Loan& loan : all) (void)attempt([&] { loan.copied->wait(); });
+  for (const Loan& loan : all) without_errors([&] { loan.copied->wait(); });
   return !all.empty();
 }
 

@@ -1,6 +1,6 @@
 // Copies from the memory of a GPU to that of another, which do not pass the host.
 #pragma once
-#include <deque>
+#include <vector>
 
 #include "kiln/backend/gpu/driver.hpp"
 #include "kiln/core/mutex.hpp"
@@ -43,7 +43,7 @@ class Lent {
     Ref<Mark> copied;
   };
   Mutex mutex_;
-  std::deque<Loan> loans_;
+  std::vector<Loan> loans_;  // one without elements takes no memory
 };
 
 /// Moves a value between two GPUs of which one can copy from the other; register_mover() takes it.

@@ -24,9 +24,13 @@ class MemoryBudget {
   }
   /// Gives back a share for which the device had no memory: that makes no room for anybody, and is no return.
   void cancel(std::size_t bytes) { held_.fetch_sub(bytes, std::memory_order_acq_rel); }
-  void set_limit(std::size_t bytes) { limit_.store(bytes, std::memory_order_release); }
+  void set_limit(std::size_t bytes) {
+    limit_.store(bytes, std::memory_order_release);
+    returns_.fetch_add(1, std::memory_order_acq_rel);  // it may leave more room
+  }
   std::size_t held() const { return held_.load(std::memory_order_acquire); }
-  /// Counts the times that something was given back: where it has changed since a refusal, there may be room now.
+  /// Counts the times that something was given back, or the limit was set: where it has changed since a refusal, there may
+  /// be room now.
   std::uint64_t returns() const { return returns_.load(std::memory_order_acquire); }
 
  private:

@@ -22,9 +22,10 @@ constexpr Column kColumns[] = {
      [](const SessionRow& r) { return static_cast<double>(r.calls); }},
     {"session_compute_seconds_total", "counter", "Time spent on the client's work.", "seconds",
      [](const SessionRow& r) { return r.seconds; }},
-    {"session_received_bytes_total", "counter", "From the client.", "received",
+    {"session_received_bytes_total", "counter",
+     "From the client, on the link: packed messages count what they were packed to.", "received",
      [](const SessionRow& r) { return static_cast<double>(r.bytes_in); }, true},
-    {"session_sent_bytes_total", "counter", "To the client.", "sent",
+    {"session_sent_bytes_total", "counter", "To the client, on the link.", "sent",
      [](const SessionRow& r) { return static_cast<double>(r.bytes_out); }, true},
 };
 

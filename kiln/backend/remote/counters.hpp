@@ -11,7 +11,8 @@ struct SessionRow {
   std::string peer, device;
   bool connected = false;
   double seconds = 0;  // of computing
-  std::int64_t tensors = 0, bytes_held = 0, calls = 0, frames = 0, bytes_in = 0, bytes_out = 0;
+  std::int64_t tensors = 0, bytes_held = 0, calls = 0, frames = 0;
+  std::int64_t bytes_in = 0, bytes_out = 0;  // of messages on the link: packed ones count what they were packed to
 };
 
 struct HostCounters {

@@ -135,7 +135,7 @@ HostCounters Host::counters() const {
     const SessionCounters& own = kept->session.counters();
     all.sessions.push_back({number, kept->peer, kept->session.device().name(), own.connected,
                             1e-6 * static_cast<double>(own.microseconds), own.tensors, own.bytes_held, own.calls,
-                            own.frames, own.bytes_in, own.bytes_out});
+                            own.frames, own.bytes_in, kept->sent_bytes()});
   }
   return all;
 }

@@ -23,6 +23,14 @@ struct Host::Kept {
   Outgoing goodbye(const Refusal& why) const {
     return {.head = written(Frame::Goodbye, Progress{0, session.applied(), 0}, why)};
   }
+  // The next two are called under the host's mutex. What an outbox has sent stays counted when another follows it.
+  void take_outbox(std::shared_ptr<Outbox> next) {
+    session.counters().bytes_out = sent_bytes();
+    outbox = std::move(next);
+  }
+  std::int64_t sent_bytes() const {
+    return session.counters().bytes_out + (outbox ? static_cast<std::int64_t>(outbox->sent_bytes()) : 0);
+  }
 
   const std::uint64_t number;
   const std::string secret = new_secret();

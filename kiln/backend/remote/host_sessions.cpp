@@ -110,7 +110,7 @@ void Host::serve(Client& client) {
   const std::lock_guard lock(mutex_);
   if (kept->connection != client.connection) return;  // another connection goes on with it
   kept->connection = nullptr;
-  kept->outbox = nullptr;
+  kept->take_outbox(nullptr);
   kept->lost = Clock::now();
   kept->session.counters().connected = false;
 }
@@ -126,7 +126,7 @@ void Host::serve_session(Client& client, Kept& kept) {
   outbox->post({.head = written_first(Frame::Welcome, welcome)});
   {
     const std::lock_guard lock(mutex_);
-    kept.outbox = outbox;
+    kept.take_outbox(outbox);
   }
   struct Leave {
     net::Connection& connection;

@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "kiln/backend/remote/address.hpp"
-#include "kiln/core/error/shown.hpp"
+#include "kiln/core/error/error.hpp"
 #include "kiln/net/options.hpp"
 #include "kiln/net/server.hpp"
 
@@ -45,8 +45,8 @@ class WebHosting final : public Hosting {
   static net::ServerOptions server_options(const HostOptions& options) {
     require<ArgumentError>(options.certificate.empty() == options.key.empty(),
                            "host: TLS takes a certificate and its key, got one of them");
-    require<ArgumentError>(!options.token.empty() || net::is_loopback(options.address), "host: a server at ",
-                           shown(options.address), " lets others in, and they compute here: give it a token");
+    net::require_token(options.address, options.token,
+                       "give it HostOptions::token, which their programs then have in KILN_REMOTE_TOKEN");
     net::ServerOptions server{.address = {options.address, options.port}, .origins = options.origins};
     if (!options.certificate.empty()) {
       server.tls.emplace();

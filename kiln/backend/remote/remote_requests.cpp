@@ -125,9 +125,7 @@ std::vector<ProfileRow> Remote::recorded(std::uint64_t recording) {
   return ask_for<std::vector<ProfileRow>>(Entry::Recorded, recording);
 }
 void Remote::stop_recording(std::uint64_t recording) noexcept {
-  try {
-    tell(Entry::StopRecording, recording);
-  } catch (...) {}  // the session has ended, and the recording with it
+  without_errors([&] { tell(Entry::StopRecording, recording); });  // a session that has ended records no more
 }
 
 void Remote::set_memory_limit(std::int64_t bytes) { tell(Entry::SetLimit, bytes); }

@@ -10,16 +10,6 @@
 #include "kiln/wire/op_wire.hpp"
 
 namespace kiln::remote {
-namespace {
-
-/// Drops errors that are told otherwise, or concern nobody any more. It takes no memory, which may be what lacks.
-void without_errors(FunctionRef<void()> order) noexcept {
-  try {
-    order();
-  } catch (...) {}
-}
-
-}  // namespace
 
 Session::Session(std::uint64_t number, Device device, const std::string& peer, const SessionLimits& limits,
                  Exchange& exchange)
@@ -141,17 +131,17 @@ void Session::apply_order(Entry entry) {
     case Entry::Take: return take();
     case Entry::RunPending: {
       const Values values = list_of_values();
-      return without_errors([&] { backend.run_pending(values); });
+      return (void)without_errors([&] { backend.run_pending(values); });
     }
-    case Entry::Flush: return without_errors([&] { backend.flush(); });
+    case Entry::Flush: return (void)without_errors([&] { backend.flush(); });
     case Entry::SetLimit: {
       const std::int64_t wanted = reader_.integer();
       if (wanted < 1) reader_.wrong("a limit of ", wanted, " bytes");
       memory_limit_ = limits_.memory ? std::min(limits_.memory, wanted) : wanted;
       return;
     }
-    case Entry::ResetPeak: return without_errors([&] { backend.reset_memory_peak(); });
-    case Entry::ReleaseMemory: return without_errors([&] { backend.release_memory(); });
+    case Entry::ResetPeak: return (void)without_errors([&] { backend.reset_memory_peak(); });
+    case Entry::ReleaseMemory: return (void)without_errors([&] { backend.release_memory(); });
     case Entry::Record: return record(reader_.whole());
     case Entry::StopRecording: {
       const auto found = std::ranges::find(recordings_, reader_.whole());

@@ -31,12 +31,13 @@ namespace kiln::remote {
 struct SessionLimits {
   std::int64_t memory = 0;      // bytes of all its tensors
   double seconds = 0;           // of computing
-  double bytes_per_second = 0;  // from the client; a client that is faster waits
+  double bytes_per_second = 0;  // on the link from the client, packed or not; a client that is faster waits
   std::size_t tensors = 1 << 20;
   std::size_t programs = 1024;
 };
 
-/// SessionCounters are numbers that any thread may read.
+/// SessionCounters are numbers that any thread may read. The host counts bytes: those of messages as they are on the link,
+/// so that packed ones count what they were packed to; `bytes_out` of the connections before the one that there is.
 struct SessionCounters {
   std::atomic<std::int64_t> frames{0}, calls{0}, bytes_in{0}, bytes_out{0}, tensors{0}, bytes_held{0}, microseconds{0};
   std::atomic<bool> connected{false};

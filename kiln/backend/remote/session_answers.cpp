@@ -60,10 +60,7 @@ void Session::send_values(std::uint64_t request, const Values& values) {
   answer(request);
 }
 
-void Session::post(Outgoing message) {
-  counters_.bytes_out += static_cast<std::int64_t>(message.size());
-  (*post_)(std::move(message));
-}
+void Session::post(Outgoing message) { (*post_)(std::move(message)); }
 
 void Session::answer_failed(std::uint64_t request, const Failure& failure) {
   wire::Writer out = reply(Frame::Failed, request);

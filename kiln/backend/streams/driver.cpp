@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -154,6 +155,9 @@ void StreamDriver::wait_for_stream(int number, int other) {
     waits.queue.flush_and([&] { reached.wait_in(*waits.stream); });
   } catch (const Error& error) {
     stream_->lose(text("a stream could not wait for another: ", error.message()));
+    throw;
+  } catch (const std::bad_alloc&) {
+    stream_->lose("no host memory");  // a string so short needs none
     throw;
   }
 }

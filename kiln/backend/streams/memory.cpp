@@ -12,7 +12,9 @@ std::byte* DeviceMemory::map(std::size_t bytes) {
 
 bool DeviceMemory::unmap(std::byte* start, std::size_t) {
   bool freed = false;
-  return when_done_([&] { freed = stream_->api().memory_free(address_of(start)) == kSuccess; }) && freed;
+  try {
+    return when_done_([&] { freed = stream_->api().memory_free(address_of(start)) == kSuccess; }) && freed;
+  } catch (...) { return false; }  // of a lost device, which later reads throw
 }
 
 Workspace::~Workspace() {

@@ -15,6 +15,7 @@ class DeviceMemory final : public BlockSource {
   /// false, without a call, where the device fails while it is waited for. Throws what starting the commands throws.
   using WhenDone = std::function<bool(FunctionRef<void()>)>;
   DeviceMemory(Ref<Stream> stream, WhenDone when_done) : stream_(std::move(stream)), when_done_(std::move(when_done)) {}
+  /// Throws DeviceError where the device is lost.
   std::byte* map(std::size_t bytes) override;
   /// Waits for the device, which may still use the memory.
   bool unmap(std::byte* start, std::size_t bytes) override;

@@ -172,10 +172,10 @@ void fail_cell(const CsvFile& file, std::int64_t row, std::size_t column, std::s
 
 std::vector<std::size_t> columns_of(const CsvFile& file, std::span<const std::string_view> fields) try {
   std::vector<std::size_t> columns;
-  require<DataError>(!file.columns().empty() || file.size() == 0 || file.width() == fields.size(), file.name(),
-                     ": has ", file.width(), " columns without names, not the ", fields.size(),
-                     " that are read from it",
-                     file.width() == 1 && file.size() > 0 ? other_delimiter(file.get(0)[0], 0) : "");
+  require<DataError>(
+      !file.columns().empty() || file.size() == 0 || file.width() == fields.size(), file.name(), ": has ", file.width(),
+      " columns without names, not the ", fields.size(), " that are read from it",
+      file.width() == 1 && file.size() > 0 ? other_delimiter(file.get(0)[0], file.format().delimiter) : "");
   for (const auto field : fields) columns.push_back(file.columns().empty() ? columns.size() : file.column(field));
   return columns;
 } catch (...) { rethrow_as_memory_error(file.name()); }

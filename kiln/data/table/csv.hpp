@@ -47,6 +47,7 @@ class CsvFile final : public Dataset<std::vector<std::string>> {
   /// The name of a row in error messages: "housing.csv:17".
   std::string place(std::int64_t index) const { return records_.place(index); }
   const std::string& name() const { return records_.name(); }
+  const CsvFormat& format() const { return format_; }
   /// Does the cell hold no value, being empty or one of CsvFormat::missing?
   bool is_missing(std::string_view cell) const;
 

@@ -18,6 +18,11 @@ Value like(const Value& weight, const Value& average) {
   return to_device(cast(average, weight.dtype()), weight.device());
 }
 
+void require_shape(std::string_view path, const Value& average, const Value& weight) {
+  require<ShapeError>(average.shape() == weight.shape(), "WeightAverage: the average of '", path, "' has shape ",
+                      average.shape(), ", the model's is ", weight.shape());
+}
+
 }  // namespace
 
 WeightAverage EmaConfig::init(const nn::ModuleView& model) const {
@@ -50,6 +55,7 @@ void WeightAverage::put_averages(const nn::ModuleRef& model) const {
   nn::walk(model, [&](const std::string& path, nn::AnyLeaf& leaf) {
     const auto found = averages_.find(path);
     if (found == averages_.end() || !is_averaged(leaf)) return;
+    require_shape(path, found->second, leaf.value());
     leaf.set(like(leaf.value(), found->second));
   });
 }
@@ -69,8 +75,7 @@ void WeightAverage::update_with(const Values& values) {
     const Value weight = in_full(value);
     const auto [place, fresh] = next.emplace(path, weight);
     Value& average = place->second;
-    require<ShapeError>(average.shape() == weight.shape(), "WeightAverage: the average of '", path, "' has shape ",
-                        average.shape(), ", the model's is ", weight.shape());
+    require_shape(path, average, weight);
     if (!fresh) average = average * (1 - share) + weight * share;
     made.push_back(average);
   }

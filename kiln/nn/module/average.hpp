@@ -45,7 +45,7 @@ class [[nodiscard("an average changes no model: it is updated, and applied")]] W
   /// Updates the average with the model's weights. Runs pending operations; if that fails the average is unchanged.
   void update(const nn::ModuleView& model) { update_with(current(model)); }
 
-  /// The model with its weights replaced by the averages.
+  /// The model with its weights replaced by the averages. Throws ShapeError for a model of other shapes.
   template <Module M>
   [[nodiscard("apply() changes no model: it returns one")]] M apply(M model) const {
     put_averages(model);

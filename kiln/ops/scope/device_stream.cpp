@@ -26,7 +26,7 @@ DeviceStream::DeviceStream(const Device& device) : device_(device) {
 
 DeviceStream::~DeviceStream() {
   if (stream_)
-    (void)attempt([&] { device_.backend().flush(); });  // the errors of operations are kept with their results
+    without_errors([&] { device_.backend().flush(); });  // the errors of operations are kept with their results
 }
 
 }  // namespace kiln

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kiln/backend/gpu/memory.hpp"
 #include "kiln/core/random.hpp"
 #include "kiln/core/tensor_data.hpp"
 #include "tests/backend/cuda/machine.hpp"
@@ -140,6 +141,29 @@ TEST_F(CudaConvolutions, TakeOperandsThatLieAnywhere) {
       const bool known = run(kCases[1], dtype, Forward, false, offset);
       EXPECT_TRUE(known || !fake_state());
     }
+}
+
+TEST_F(CudaConvolutions, AreAskedForAgainWhereThereIsRoom) {
+  if (!fake_state()) GTEST_SKIP() << "it would take all of a GPU's memory";
+  const auto machine = make_ref<Driver>(0);
+  const Block block(*machine, 4096);
+  const Convolution asked{.dtype = DType::F32,
+                          .x = {block.start(), {1, 1, 4}, {4, 4, 1}},
+                          .weight = {block.start() + 1024, {1, 1, 3}, {3, 3, 1}},
+                          .y = {block.start() + 2048, {1, 1, 2}, {2, 2, 1}},
+                          .stride = {1},
+                          .padding = {0},
+                          .padding_after = {0},
+                          .dilation = {1}};
+  gpu::SharedLimit pool(machine->memory(), machine->budget());
+  std::vector<std::pair<std::byte*, std::size_t>> taken;
+  for (std::size_t bytes = std::size_t{256} << 20; bytes > 0; bytes /= 2)
+    while (std::byte* const start = pool.map(bytes)) taken.emplace_back(start, bytes);
+  EXPECT_FALSE(machine->convolve(asked));
+  EXPECT_FALSE(machine->convolve(asked));
+  for (const auto& [start, bytes] : taken) EXPECT_TRUE(pool.unmap(start, bytes));
+  EXPECT_TRUE(machine->convolve(asked));
+  machine->synchronize();
 }
 
 TEST_F(CudaConvolutions, OfOtherTypesAndOrdersAreLeftToOthers) {

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201, kNotFound = 500,
               kNotReady = 600, kIllegalAddress = 700, kUnknown = 999;
-constexpr std::size_t kTotal = std::size_t{256} << 20;
+constexpr std::size_t kTotal = std::size_t{2} << 30;  // several drivers' libraries have 256 MiB each
 
 std::atomic<int> error_of_all = kSuccess, microseconds_of_first = 50, microseconds_of_side = 50,
                  microseconds_of_second = 50;

@@ -183,6 +183,26 @@ TEST(CudaStreams, AreLostWithACommandThatCannotStart) {
   }
 }
 
+// Destructors give memory back: they are told that it stays, and whoever reads is told why.
+TEST(CudaStreams, KeepMemoryWhoseUsesCannotStart) {
+  KILN_NEEDS_DEVICE();
+  if (!fake_state()) GTEST_SKIP() << "a real driver refuses no copy";
+  const auto refuse =
+      reinterpret_cast<void (*)()>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), "kiln_fake_refuse_copy"));
+  ASSERT_NE(refuse, nullptr);
+  const auto machine = make_ref<Driver>(0);
+  const Block x(*machine, kBytes);
+  std::byte* const y = machine->memory().map(kBytes);
+  machine->upload(x.start(), raw(counted(1)));
+  machine->synchronize();
+  machine->copy(y, x.start(), kBytes);
+  refuse();
+  EXPECT_NO_THROW(EXPECT_FALSE(machine->memory().unmap(y, kBytes)));
+  EXPECT_NE(sentence_of([&] { return fetched(*machine, x); }).find("a command could not be started"),
+            std::string::npos);
+  EXPECT_TRUE(machine->memory().unmap(y, kBytes));
+}
+
 // ---- as programs see them ------------------------------------------------------------------------------------------
 
 std::string missing_products() {

@@ -63,9 +63,10 @@ TEST(Web, ATokenIsAskedFor) {
 
 TEST(Web, AServerThatOthersReachAsksForAToken) {
   for (const char* const address : {"0.0.0.0", "::"})
-    EXPECT_EQ(
-        sentence_of([&] { host(Device::cpu(), {.address = address, .port = 0}); }),
-        text("ArgumentError: host: a server at ", address, " lets others in, and they compute here: give it a token"));
+    EXPECT_EQ(sentence_of([&] { host(Device::cpu(), {.address = address, .port = 0}); }),
+              text("ArgumentError: a server at ", address,
+                   " lets others in: give it HostOptions::token, which their "
+                   "programs then have in KILN_REMOTE_TOKEN"));
   EXPECT_GT(host(Device::cpu(), {.address = "0.0.0.0", .port = 0, .token = "secret"})->port(), 0);
 }
 

@@ -151,6 +151,12 @@ TEST(Csv, SaysWhichFormatAFileOfAnotherKindNeeds) {
             "t.csv: has no column 'a'; its first line has '\\t' in it: CsvFormat{.delimiter = '\\t'} separates by it");
   EXPECT_EQ(read("1;2\n", {.header = false}),
             "t.csv: has 1 columns without names, not the 2 that are read from it" + semicolon);
+  // What is in quotes is no other delimiter than the file's own.
+  EXPECT_EQ(read("\"1;2\"\n", {.delimiter = ';', .header = false}),
+            "t.csv: has 1 columns without names, not the 2 that are read from it");
+  const Pair pair = csv_rows<Pair>(CsvFile(file_of("1;2\n"), {.delimiter = ';', .header = false}))->get(0);
+  EXPECT_EQ(pair.a, 1);
+  EXPECT_EQ(pair.b, 2);
   EXPECT_EQ(read("a,b\n1,2\n", {.delimiter = ';'}),
             "t.csv: has no column 'a'; its first line has ',' in it: CsvFormat{.delimiter = ','} separates by it");
   EXPECT_EQ(read("a;b\n1;2,5\n", {.delimiter = ';'}),

@@ -135,6 +135,8 @@ TEST(WeightAverage, SaysWhatIsWrong) {
   WeightAverage average = EmaConfig{}.init(nn::LinearConfig{3, 4}.init(autodiff));
   EXPECT_EQ(sentence_of([&] { average.update(nn::LinearConfig{2, 4}.init(autodiff)); }),
             "ShapeError: WeightAverage: the average of 'weight' has shape [4, 3], the model's is [4, 2]");
+  EXPECT_EQ(sentence_of([&] { return average.apply(nn::LinearConfig{2, 4}.init(autodiff)); }),
+            "ShapeError: WeightAverage: the average of 'weight' has shape [4, 3], the model's is [4, 2]");
 }
 
 }  // namespace

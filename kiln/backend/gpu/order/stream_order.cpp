@@ -22,7 +22,7 @@ void StreamOrder::have_others_wait(int number) {
   std::exception_ptr first;
   for (int other = 0, count = opened(); other < count; ++other) try {
       wait(other, number, kAll);
-    } catch (const Error&) {
+    } catch (...) {
       if (!first) first = std::current_exception();
     }
   if (first) std::rethrow_exception(first);

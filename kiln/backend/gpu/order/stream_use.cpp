@@ -1,5 +1,7 @@
 #include "kiln/backend/gpu/order/stream_use.hpp"
 
+#include "kiln/ops/failure.hpp"
+
 namespace kiln::gpu {
 
 StreamUse::StreamUse(Inputs values) {
@@ -28,9 +30,8 @@ StreamUse::~StreamUse() {
 StreamAlone::StreamAlone(StreamOrder& order) : order_(order) { order_.wait_for_others(order_.current()); }
 
 StreamAlone::~StreamAlone() {
-  try {
-    order_.have_others_wait(order_.current());
-  } catch (...) {}  // a driver loses its device where one of the others cannot wait
+  // A driver loses its device where one of the others cannot wait.
+  without_errors([&] { order_.have_others_wait(order_.current()); });
 }
 
 void note_written(Storage& storage) {

