@@ -108,6 +108,14 @@ function(kiln_compile_quickly target level)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level}>)
 endfunction()
 
+# kiln_compile_as_example(TARGET): a program that links all of Kiln.
+function(kiln_compile_as_example target)
+  kiln_compile_quickly(${target} -O1)
+  if(KILN_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM program_headers)
+  endif()
+endfunction()
+
 # kiln_precompile(NAME LIBRARY|PROGRAM|TEST header ...): a target for others of its kind to reuse the headers from.
 function(kiln_precompile name kind)
   if(kind STREQUAL "LIBRARY")
@@ -125,18 +133,14 @@ endfunction()
 function(kiln_example name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS" ${ARGN})
   kiln_program(${name} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
-  kiln_compile_quickly(${name} -O1)
-  if(KILN_PRECOMPILE)
-    target_precompile_headers(${name} REUSE_FROM example_headers)
-  endif()
+  kiln_compile_as_example(${name})
 endfunction()
 
 # kiln_part_of_programs(TARGET): an archive that only programs link, compiled as examples are.
 function(kiln_part_of_programs target)
-  kiln_compile_quickly(${target} -O1)
+  kiln_compile_as_example(${target})
   if(KILN_PRECOMPILE)
     target_compile_options(${target} PRIVATE -fPIE)  # as programs are, or g++ refuses their headers
-    target_precompile_headers(${target} REUSE_FROM example_headers)
   endif()
 endfunction()
 

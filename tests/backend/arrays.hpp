@@ -84,8 +84,8 @@ inline double distance(const std::vector<double>& actual, const std::vector<doub
 inline std::vector<double> product(const Value& a, const Value& b, const Shape& shape) {
   const std::vector<double> x = numbers(a), y = numbers(b);
   const std::int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(-1);
-  std::vector<double> result;
   const Shape batch(shape.begin(), shape.end() - 2);
+  std::vector<double> result(static_cast<std::size_t>(numel(batch) * m * n));
   for (std::int64_t index = 0; index < numel(batch); ++index) {
     const auto matrix_of = [&](const Value& operand) {
       std::int64_t rest = index, at = 0, step = 1;
@@ -97,12 +97,14 @@ inline std::vector<double> product(const Value& a, const Value& b, const Shape& 
       return at;
     };
     const double *left = x.data() + matrix_of(a) * m * k, *right = y.data() + matrix_of(b) * k * n;
-    for (std::int64_t i = 0; i < m; ++i)
-      for (std::int64_t j = 0; j < n; ++j) {
-        double sum = 0;
-        for (std::int64_t l = 0; l < k; ++l) sum += left[i * k + l] * right[l * n + j];
-        result.push_back(sum);
+    for (std::int64_t i = 0; i < m; ++i) {
+      double* const sums = result.data() + (index * m + i) * n;
+      for (std::int64_t l = 0; l < k; ++l) {  // row after row of b, as it lies
+        const double factor = left[i * k + l];
+        const double* const row = right + l * n;
+        for (std::int64_t j = 0; j < n; ++j) sums[j] += factor * row[j];
       }
+    }
   }
   return result;
 }

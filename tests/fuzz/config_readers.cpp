@@ -102,7 +102,7 @@ void read_arguments(std::span<const std::byte> file) {
   (void)door([&] { return from_arguments<Options>(static_cast<int>(pointers.size()), pointers.data()); });
 }
 
-const Reader kReaders[] = {
+const Reader kConfigReaders[] = {
     {.name = "json",
      .sound = [] { return Files{contents_of(kConfig)}; },
      .read = read_config,
@@ -142,6 +142,6 @@ const Reader kReaders[] = {
 
 }  // namespace
 
-std::span<const Reader> config_readers() { return kReaders; }
+std::span<const Reader> config_readers() { return kConfigReaders; }
 
 }  // namespace kiln::test

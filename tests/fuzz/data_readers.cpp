@@ -227,7 +227,7 @@ Files pngs() {
           contents(pillow("transparent_png")), encode_picture(picture)};
 }
 
-const Reader kReaders[] = {
+const Reader kDataReaders[] = {
     {.name = "png", .sound = pngs, .read = read_picture_file, .mend = mend_png},
     {.name = "jpeg", .sound = [] { return Files{contents(pillow("jpeg"))}; }, .read = read_picture_file},
     {.name = "wav", .sound = sounds, .read = read_sound_file},
@@ -271,6 +271,6 @@ const Reader kReaders[] = {
 
 }  // namespace
 
-std::span<const Reader> data_readers() { return kReaders; }
+std::span<const Reader> data_readers() { return kDataReaders; }
 
 }  // namespace kiln::test

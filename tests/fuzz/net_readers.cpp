@@ -227,13 +227,13 @@ void change_frames(FileContents& file, Random& random) {
   file.insert(rest, place.begin(), place.begin() + static_cast<std::ptrdiff_t>(size));
 }
 
-constexpr Reader kReaders[] = {
+constexpr Reader kNetReaders[] = {
     {.name = "http", .sound = http_files, .read = read_http, .text = true},
     {.name = "websocket", .sound = websocket_files, .read = read_websocket, .change = change_frames},
 };
 
 }  // namespace
 
-std::span<const Reader> net_readers() { return kReaders; }
+std::span<const Reader> net_readers() { return kNetReaders; }
 
 }  // namespace kiln::test

@@ -85,10 +85,10 @@ void read_model(std::span<const std::byte> file) {
   ways.finish_all();
 }
 
-const Reader kReaders[] = {{.name = "onnx", .sound = models, .read = read_model, .change = change_onnx}};
+const Reader kOnnxReaders[] = {{.name = "onnx", .sound = models, .read = read_model, .change = change_onnx}};
 
 }  // namespace
 
-std::span<const Reader> onnx_readers() { return kReaders; }
+std::span<const Reader> onnx_readers() { return kOnnxReaders; }
 
 }  // namespace kiln::test

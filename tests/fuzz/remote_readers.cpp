@@ -290,7 +290,7 @@ void read_as_client(std::span<const std::byte> file) {
   door([&] { program(device); });
 }
 
-constexpr Reader kReaders[] = {
+constexpr Reader kRemoteReaders[] = {
     {.name = "remote_session",
      .sound = client_files,
      .read = read_as_server,
@@ -306,6 +306,6 @@ constexpr Reader kReaders[] = {
 
 }  // namespace
 
-std::span<const Reader> remote_readers() { return kReaders; }
+std::span<const Reader> remote_readers() { return kRemoteReaders; }
 
 }  // namespace kiln::test

@@ -123,7 +123,7 @@ void run_program(std::span<const std::byte> file) {
   }
 }
 
-const Reader kReaders[] = {
+const Reader kStoreReaders[] = {
     {.name = "safetensors",
      .sound = [] { return Files{as("x.safetensors", sample()), as("x.safetensors", zeros_too())}; },
      .read = read_format<"safetensors">,
@@ -171,6 +171,6 @@ const Reader kReaders[] = {
 
 }  // namespace
 
-std::span<const Reader> store_readers() { return kReaders; }
+std::span<const Reader> store_readers() { return kStoreReaders; }
 
 }  // namespace kiln::test

@@ -106,7 +106,7 @@ Files parquet_files() {
   return files;
 }
 
-const Reader kReaders[] = {
+const Reader kTableReaders[] = {
     {.name = "csv",
      .sound =
          [] {
@@ -133,6 +133,6 @@ const Reader kReaders[] = {
 
 }  // namespace
 
-std::span<const Reader> table_readers() { return kReaders; }
+std::span<const Reader> table_readers() { return kTableReaders; }
 
 }  // namespace kiln::test

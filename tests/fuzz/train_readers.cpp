@@ -65,14 +65,14 @@ void read_index(std::span<const std::byte> file) {
   check();
 }
 
-const Reader kReaders[] = {{.name = "checkpoints",
-                            .sound = [] { return Files{run().files.at("index.json")}; },
-                            .read = read_index,
-                            .change = change_json,
-                            .text = true}};
+const Reader kTrainReaders[] = {{.name = "checkpoints",
+                                 .sound = [] { return Files{run().files.at("index.json")}; },
+                                 .read = read_index,
+                                 .change = change_json,
+                                 .text = true}};
 
 }  // namespace
 
-std::span<const Reader> train_readers() { return kReaders; }
+std::span<const Reader> train_readers() { return kTrainReaders; }
 
 }  // namespace kiln::test
