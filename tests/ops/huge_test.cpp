@@ -1,7 +1,9 @@
 // Tensors of more than 2^31 elements: places and counts are 64 bits wide.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <limits>
 
 #include "kiln/ops/functions.hpp"
 
@@ -16,15 +18,16 @@ constexpr std::int64_t kShadow = 4;  // the sanitizer keeps several bytes for ea
 constexpr std::int64_t kShadow = 1;
 #endif
 
-/// Bytes that the system could hand out now; 0 where it does not say.
+/// Bytes that the system could hand out now, and that addresses reach; 0 where it does not say.
 std::int64_t available_memory() {
   std::ifstream file("/proc/meminfo");
   std::string word;
   while (file >> word)
     if (word == "MemAvailable:") {
-      std::int64_t kilobytes = 0;
+      std::uint64_t kilobytes = 0;
       file >> kilobytes;
-      return kilobytes * 1024;
+      return static_cast<std::int64_t>(
+          std::min<std::uint64_t>(kilobytes * 1024, std::numeric_limits<std::size_t>::max()));
     }
   return 0;
 }

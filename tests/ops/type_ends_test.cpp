@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "kiln/ops/elementwise/activation.hpp"
 #include "kiln/ops/elementwise/numbers.hpp"
@@ -136,7 +137,10 @@ const Composed kComposed[] = {
                      : std::fmax(x, y) + std::log1p(std::exp2(-std::abs(x - y))) / std::log(Real(2)) + 0 * (x + y);
      }},
     {"mvlgamma", [](const Value& x, const Value&) { return mvlgamma(x, 2); },
-     [](Real x, Real) -> Real { return std::log(Real(M_PIl)) / 2 + std::lgamma(x) + std::lgamma(x - 0.5L); }, 4},
+     [](Real x, Real) -> Real {
+       return std::log(std::numbers::pi_v<Real>) / 2 + std::lgamma(x) + std::lgamma(x - 0.5L);
+     },
+     4},
     {"shifted_chebyshev_t", [](const Value& x, const Value&) { return shifted_chebyshev_t(x, 3); },
      [](Real x, Real) { return 4 * std::pow(2 * x - 1, 3) - 3 * (2 * x - 1); }},
     {"shifted_chebyshev_u", [](const Value& x, const Value&) { return shifted_chebyshev_u(x, 2); },
@@ -154,7 +158,8 @@ const Composed kComposed[] = {
      [](Real x, Real y) { return x + x * y * 0.125L; }, 2},
     {"addcdiv", [](const Value& x, const Value& y) { return addcdiv(x, x, y, 0.125); },
      [](Real x, Real y) { return x + x / y * 0.125L; }, 2},
-    {"deg2rad", [](const Value& x, const Value&) { return deg2rad(x); }, [](Real x, Real) { return x * M_PIl / 180; }},
+    {"deg2rad", [](const Value& x, const Value&) { return deg2rad(x); },
+     [](Real x, Real) { return x * std::numbers::pi_v<Real> / 180; }},
     {"shrink", [](const Value& x, const Value&) { return shrink(x, 1.5, 0.5); },
      [](Real x, Real) -> Real { return std::isnan(x)         ? x
                                        : std::abs(x) <= 1.5L ? 0

@@ -12,9 +12,9 @@
 
 namespace kiln::scalar_math {
 
-using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atanh, std::copysign, std::cos, std::cosh, std::erf,
-    std::erfc, std::exp, std::exp2, std::expm1, std::hypot, std::log, std::log10, std::log1p, std::log2, std::sin,
-    std::sinh, std::sqrt, std::tan, std::tanh, std::atan2;
+using std::acos, std::asin, std::asinh, std::atan, std::atanh, std::copysign, std::cos, std::cosh, std::erf, std::erfc,
+    std::exp, std::exp2, std::expm1, std::hypot, std::log, std::log10, std::log1p, std::log2, std::sin, std::sinh,
+    std::sqrt, std::tan, std::tanh, std::atan2;
 
 /// Whether a row's value is made of sums, differences and products alone. Those of integers wrap around, so they are
 /// computed without a sign.
@@ -54,6 +54,13 @@ T abs(T x) {
 template <class T>
 T sign(T x) {
   return is_nan(x) ? x : static_cast<T>((x > T{0}) - (x < T{0}));
+}
+
+/// NaN below 1, where musl's, which modules of WebAssembly have, is infinite for some numbers.
+template <class T>
+auto acosh(T x) {
+  using Real = decltype(std::acosh(x));
+  return x < 1 ? std::numeric_limits<Real>::quiet_NaN() : std::acosh(x);
 }
 
 template <class T>

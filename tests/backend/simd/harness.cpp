@@ -3,23 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kiln/backend/cpu/simd/targets.hpp"
-#include <hwy/highway.h>
-
 #include "kiln/core/random.hpp"
 
 namespace kiln::cpu::simd {
-
-void for_each_target(const std::function<void()>& body) {
-  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-    body();
-  }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
 
 namespace {
 

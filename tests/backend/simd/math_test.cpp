@@ -21,7 +21,12 @@ long double sinc(long double x) {
   const long double sine = std::sin(pi * (x - whole));
   return (std::fmod(whole, 2.0L) == 0 ? sine : -sine) / (pi * x);
 }
-long double logit(long double x) { return std::log(x) - std::log1p(-x); }
+/// musl's is infinite for some numbers below 1.
+long double acosh(long double x) { return x < 1 ? std::nan("") : std::acosh(x); }
+long double logit(long double x) {
+  // Near its zero, the difference would be of the logarithms' last digits.
+  return std::abs(x - 0.5L) < 0.25L ? std::log1p((2 * x - 1) / (1 - x)) : std::log(x) - std::log1p(-x);
+}
 /// Winitzki's approximation, refined by Newton's method on erf, or near the ends on erfc.
 long double erfinv(long double x) {
   const long double size = std::abs(x);
@@ -71,7 +76,7 @@ const MathCase kMath[] = {
     {UnaryFn::Cosh, std::cosh},
     {UnaryFn::Tanh, std::tanh},
     {UnaryFn::Asinh, std::asinh},
-    {UnaryFn::Acosh, std::acosh},
+    {UnaryFn::Acosh, acosh},
     {UnaryFn::Atanh, std::atanh},
     {UnaryFn::Erf, std::erf},
     {UnaryFn::Erfc, std::erfc, 8},
@@ -146,10 +151,24 @@ double ulp_error(T got, long double exact) {
   return static_cast<double>(std::abs(exact - got) / ulp);
 }
 
+/// Whether the C library computes the wider type in its precision. musl, which Emscripten has, computes logarithms,
+/// exponentials and others of it as double's.
+bool library_is_wider() {
+  const volatile long double three = 3;
+  return std::log(three) != static_cast<long double>(std::log(static_cast<double>(three)));
+}
+
+/// By how many units in the last place what a result of type T is compared with may be wrong.
+template <class T>
+double error_of_library() {
+  return sizeof(T) == sizeof(double) && !library_is_wider() ? 1 : 0;
+}
+
 template <class T>
 void expect_accurate(std::int64_t count) {
   const std::vector<double> x = arguments<T>(count);
   const auto size = static_cast<std::int64_t>(x.size());
+  const double more = error_of_library<T>(), near_zero = more > 0 ? 0.4 : 0.1;
   for_each_target([&] {
     for (const MathCase& c : kMath) {
       const auto y = numbers(run_op(op::Unary{c.fn}, {tensor(dtype_of<T>, {size}, x)}));
@@ -158,11 +177,11 @@ void expect_accurate(std::int64_t count) {
         // Near their zeros below 0, these keep an absolute error only.
         if ((c.fn == UnaryFn::Lgamma || c.fn == UnaryFn::Digamma) && x[i] < 0) continue;
         // So does the sum that is taken for digamma here, near its zero above.
-        if (c.fn == UnaryFn::Digamma && std::abs(x[i] - 1.4616321449683622) < 0.1) continue;
+        if (c.fn == UnaryFn::Digamma && std::abs(x[i] - 1.4616321449683622) < near_zero) continue;
         const double error = ulp_error(static_cast<T>(y[i]), c.expected(static_cast<long double>(x[i])));
         if (error > worst) worst = error, worst_at = x[i];
       }
-      EXPECT_LE(worst, c.ulp) << op::name(c.fn) << "(" << worst_at << ")";
+      EXPECT_LE(worst, c.ulp > 1 ? c.ulp + more : c.ulp) << op::name(c.fn) << "(" << worst_at << ")";
     }
   });
 }
@@ -305,7 +324,7 @@ void expect_accurate_of_two(std::int64_t count) {
         const double error = ulp_error(static_cast<T>(z[i]), c.expected(x[i], y[i]));
         if (error > worst) worst = error, at = i;
       }
-      EXPECT_LE(worst, 1) << op::name(c.fn) << "(" << x[at] << ", " << y[at] << ") = " << z[at];
+      EXPECT_LE(worst, 1 + error_of_library<T>()) << op::name(c.fn) << "(" << x[at] << ", " << y[at] << ") = " << z[at];
     }
   });
 }

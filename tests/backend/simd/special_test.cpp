@@ -1,7 +1,8 @@
-// Special functions against those of the C++ library in a wider type, on every instruction set.
+// Special functions against their integrals, on every instruction set.
 #include <cmath>
 
 #include "tests/backend/simd/harness.hpp"
+#include "tests/support/bessel.hpp"
 
 namespace kiln::cpu::simd {
 namespace {
@@ -16,28 +17,17 @@ struct SpecialCase {
   bool negative;  // takes such numbers
   double at_zero, at_infinity;
 };
-double of_order(int order, double x, long double (*f)(long double, long double)) {
-  const auto y = static_cast<double>(f(order, std::abs(static_cast<long double>(x))));
-  return order == 1 && x < 0 ? -y : y;
-}
-double scaled_i(int order, double x) {
-  const long double size = std::abs(static_cast<long double>(x));
-  const auto y = static_cast<double>(std::exp(-size) * std::cyl_bessel_i(static_cast<long double>(order), size));
-  return order == 1 && x < 0 ? -y : y;
-}
-long double j(long double order, long double x) { return std::cyl_bessel_j(order, x); }
-long double y(long double order, long double x) { return std::cyl_neumann(order, x); }
 const SpecialCase kSpecial[] = {
-    {SpecialFn::BesselJ0, [](double x) { return of_order(0, x, j); }, true, 1, 0},
-    {SpecialFn::BesselJ1, [](double x) { return of_order(1, x, j); }, true, 0, 0},
-    {SpecialFn::BesselY0, [](double x) { return of_order(0, x, y); }, false, -kInfinity, 0},
-    {SpecialFn::BesselY1, [](double x) { return of_order(1, x, y); }, false, -kInfinity, 0},
-    {SpecialFn::I0e, [](double x) { return scaled_i(0, x); }, true, 1, 0},
-    {SpecialFn::I1e, [](double x) { return scaled_i(1, x); }, true, 0, 0},
+    {SpecialFn::BesselJ0, [](double x) { return test::bessel_j(0, x); }, true, 1, 0},
+    {SpecialFn::BesselJ1, [](double x) { return test::bessel_j(1, x); }, true, 0, 0},
+    {SpecialFn::BesselY0, [](double x) { return test::bessel_y(0, x); }, false, -kInfinity, 0},
+    {SpecialFn::BesselY1, [](double x) { return test::bessel_y(1, x); }, false, -kInfinity, 0},
+    {SpecialFn::I0e, [](double x) { return test::scaled_bessel_i(0, x); }, true, 1, 0},
+    {SpecialFn::I1e, [](double x) { return test::scaled_bessel_i(1, x); }, true, 0, 0},
 };
 
 // Numbers of all methods side by side, and each by itself in whole vectors: no lane may hang on another.
-TEST(SimdSpecial, BesselFunctionsAgreeWithTheLibrary) {
+TEST(SimdSpecial, BesselFunctionsAgreeWithTheirIntegrals) {
   for_each_target([] {
     for (const SpecialCase& c : kSpecial) {
       SCOPED_TRACE(op::name(c.fn));
@@ -68,7 +58,7 @@ TEST(SimdSpecial, TakesOperandsThatAreSpreadAndRepeated) {
   for (const Value& operand : {expanded(x, {3, 70}), every(2, expanded(x, {3, 140}))}) {
     const std::vector<double> found = numbers(run_op(op::Special{SpecialFn::BesselJ0}, {operand}));
     for (std::size_t i = 0; i < found.size(); ++i)
-      EXPECT_NEAR(found[i], std::cyl_bessel_j(0, i < 70 ? 0.5 : i < 140 ? 1.5 : 30), 1e-7);
+      EXPECT_NEAR(found[i], test::bessel_j(0, i < 70 ? 0.5 : i < 140 ? 1.5 : 30), 1e-7);
   }
 }
 

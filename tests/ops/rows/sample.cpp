@@ -184,7 +184,9 @@ std::vector<OpCase> sample_rows() {
       grid_row("grid_sample_bilinear", {2, 3, 4, 5}, {3, 4}, {}),
       grid_row("grid_sample_bilinear_corners", {1, 6, 4, 5}, {3, 2}, {.align_corners = true}),
       grid_row("grid_sample_bilinear_border", {1, 2, 4, 5}, {3, 4}, {.padding = Border}),
-      grid_row("grid_sample_bilinear_border_corners", {1, 2, 4, 5}, {3, 4}, {.padding = Border, .align_corners = true}),
+      // With 2, bends at pixels and edges are where no coordinate is near, whatever is drawn (OperandSpec).
+      grid_row("grid_sample_bilinear_border_corners", {1, 2, 4, 5}, {3, 4}, {.padding = Border, .align_corners = true},
+               2),
       grid_row("grid_sample_bilinear_reflection", {1, 2, 3, 5}, {3, 4}, {.padding = Reflection}, 4),
       grid_row("grid_sample_bilinear_reflection_corners", {1, 5, 3, 4}, {3, 4},
                {.padding = Reflection, .align_corners = true}, 4),

@@ -1,10 +1,11 @@
-// The functions of special.def: each meaning is a definition of another kind than the kernel's method: the C++
-// library's special functions, integrals by equal steps, sums of many terms, closed forms.
+// The functions of special.def: each meaning is a definition of another kind than the kernel's method: integrals by equal
+// steps, sums of many terms, closed forms.
 #include <cmath>
 #include <numeric>
 
 #include "kiln/ops/special/special.hpp"
 #include "tests/ops/harness.hpp"
+#include "tests/support/bessel.hpp"
 
 namespace kiln::test {
 namespace {
@@ -40,6 +41,14 @@ double integral(double low, double high, const Meaning& f) {
     for (int k = 1; k < 3; ++k) sum += kWeights[k] * (f(middle + kPoints[k] * half) + f(middle - kPoints[k] * half));
   }
   return sum * half;
+}
+
+/// exp(x) K_order(x), of orders 0 and 1 for x >= 0.3, with t = 1 + u^2 in DLMF 10.32.8.
+double scaled_bessel_k(int order, double x) {
+  return 2 * integral(0, std::sqrt(40 / x), [=](double u) {
+           const double square = u * u, root = std::sqrt(square + 2);
+           return std::exp(-x * square) * (order == 0 ? 1 / root : x * square * root);
+         });
 }
 
 double normal_share(double x) {
@@ -152,24 +161,25 @@ std::vector<OpCase> special_rows() {
   rows.push_back(of_one("ndtr", ndtr, -3, 3, normal_share));
   rows.push_back(of_one("log_ndtr", log_ndtr, -3, 3, [](double x) { return std::log(normal_share(x)); }, 4));
   rows.push_back(of_one("ndtri", ndtri, 0.03, 0.97, normal_quantile, 8));
-  rows.push_back(of_one("bessel_j0", bessel_j0, 0.3, 9, [](double x) { return std::cyl_bessel_j(0, x); }));
-  rows.push_back(of_one("bessel_j1", bessel_j1, 0.3, 9, [](double x) { return std::cyl_bessel_j(1, x); }));
-  rows.push_back(of_one("bessel_j0_far", bessel_j0, 22, 30, [](double x) { return std::cyl_bessel_j(0, x); }));
-  rows.push_back(of_one("bessel_j1_far", bessel_j1, 22, 30, [](double x) { return std::cyl_bessel_j(1, x); }));
-  rows.push_back(of_one("bessel_j1_below_0", bessel_j1, -9, -0.3, [](double x) { return -std::cyl_bessel_j(1, -x); }));
-  rows.push_back(of_one("bessel_y0", bessel_y0, 0.5, 9, [](double x) { return std::cyl_neumann(0, x); }));
-  rows.push_back(of_one("bessel_y1", bessel_y1, 0.5, 9, [](double x) { return std::cyl_neumann(1, x); }, 4));
-  rows.push_back(of_one("i0e", i0e, 0.3, 9, [](double x) { return std::exp(-x) * std::cyl_bessel_i(0, x); }));
-  rows.push_back(of_one("i1e", i1e, -9, -0.3, [](double x) { return -std::exp(x) * std::cyl_bessel_i(1, -x); }));
-  rows.push_back(
-      of_one("modified_bessel_k0", modified_bessel_k0, 0.5, 6, [](double x) { return std::cyl_bessel_k(0, x); }));
-  rows.push_back(
-      of_one("modified_bessel_k1", modified_bessel_k1, 0.6, 6, [](double x) { return std::cyl_bessel_k(1, x); }, 4));
-  rows.push_back(of_one("scaled_modified_bessel_k0", scaled_modified_bessel_k0, 0.5, 30,
-                        [](double x) { return std::exp(x) * std::cyl_bessel_k(0, x); }));
+  rows.push_back(of_one("bessel_j0", bessel_j0, 0.3, 9, [](double x) { return bessel_j(0, x); }));
+  rows.push_back(of_one("bessel_j1", bessel_j1, 0.3, 9, [](double x) { return bessel_j(1, x); }));
+  rows.push_back(of_one("bessel_j0_far", bessel_j0, 22, 30, [](double x) { return bessel_j(0, x); }));
+  rows.push_back(of_one("bessel_j1_far", bessel_j1, 22, 30, [](double x) { return bessel_j(1, x); }));
+  rows.push_back(of_one("bessel_j1_below_0", bessel_j1, -9, -0.3, [](double x) { return bessel_j(1, x); }));
+  rows.push_back(of_one("bessel_y0", bessel_y0, 0.5, 9, [](double x) { return bessel_y(0, x); }));
+  rows.push_back(of_one("bessel_y1", bessel_y1, 0.5, 9, [](double x) { return bessel_y(1, x); }, 4));
+  rows.push_back(of_one("i0e", i0e, 0.3, 9, [](double x) { return scaled_bessel_i(0, x); }));
+  rows.push_back(of_one("i1e", i1e, -9, -0.3, [](double x) { return scaled_bessel_i(1, x); }));
+  rows.push_back(of_one("modified_bessel_k0", modified_bessel_k0, 0.5, 6,
+                        [](double x) { return std::exp(-x) * scaled_bessel_k(0, x); }));
   rows.push_back(of_one(
-      "scaled_modified_bessel_k1", scaled_modified_bessel_k1, 0.6, 30,
-      [](double x) { return std::exp(x) * std::cyl_bessel_k(1, x); }, 4));
+      "modified_bessel_k1", modified_bessel_k1, 0.6, 6, [](double x) { return std::exp(-x) * scaled_bessel_k(1, x); },
+      4));
+  rows.push_back(of_one("scaled_modified_bessel_k0", scaled_modified_bessel_k0, 0.5, 30,
+                        [](double x) { return scaled_bessel_k(0, x); }));
+  rows.push_back(of_one(
+      "scaled_modified_bessel_k1", scaled_modified_bessel_k1, 0.6, 30, [](double x) { return scaled_bessel_k(1, x); },
+      4));
   rows.push_back(of_one("spherical_bessel_j0", spherical_bessel_j0, -9, 9, [](double x) { return std::sin(x) / x; }));
   rows.push_back(of_one("entr", entr, 0.1, 3, [](double x) { return -x * std::log(x); }));
   rows.push_back(of_one(
