@@ -151,7 +151,7 @@ def check_arm64(every_test):
 # Another processor again, without a system: a share of the rows, or all of them for --all.
 WASM_TESTS = ["core/test_core", "ops/test_ops", "backend/simd/test_simd"]
 # These start processes, load libraries, lock files, change who may read them, or read what Linux says of itself.
-NOT_IN_WASM = ["*DeathTest.*", "*SharedLibrary*", "Trace*", "*OfAnotherProcess*", "NumThreads.AreReadFromTheEnvironment", "*Forked*",
+NOT_IN_WASM = ["*DeathTest.*", "*SharedLibrary*", "AnOptionalLibrary.*", "Trace*", "*OfAnotherProcess*", "NumThreads.AreReadFromTheEnvironment", "*Forked*",
                "File.ReadsAPipe*", "File.KeepsThePermissions*", "File.AFullDisk*", "File.*Killed*", "File.SeveralProcesses*",
                "File.ADirectoryWithoutPermission*", "UserFolders.AreNotSafeWhereTheyAreAnothers"]
 
