@@ -241,7 +241,7 @@ TEST(CudaDriver, StartsAFewLaunchesThatComeAgainAsAGraph) {
       const auto factor = static_cast<float>(2 + round % 7);
       for (int i = 0; i < launches; ++i) {
         const std::uint64_t arguments[] = {address_of(to), address_of(i ? to : x.start()), kCount, bits(factor)};
-        driver().launch(*code, 7, arguments);
+        driver().launch(*code, 8, arguments);
       }
       driver().flush();
       std::vector<float> found(kCount);
