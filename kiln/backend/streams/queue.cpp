@@ -62,7 +62,7 @@ bool Graph::record(std::span<const Command> commands, FunctionRef<void(const Com
       whole &= api.get_capture_info(stream_->handle(), &status, nullptr, nullptr, &last, &count) == kSuccess;
       nodes_.push_back(whole && count == 1 ? *last : nullptr);
     }
-  } catch (const Error&) { whole = false; }
+  } catch (...) { whole = false; }  // also without memory: a stream that goes on recording would start nothing
   whole &= api.end_capture(stream_->handle(), &graph_) == kSuccess && graph_;
   return whole && api.graph_instantiate(&executable_, graph_, 0) == kSuccess;
 }

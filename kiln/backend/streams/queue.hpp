@@ -1,6 +1,7 @@
 // Queue: the commands for the device, until they are started. A list that recurs, such as a training step, becomes a
 // graph, which the driver starts at once: 1 us of the device for each of its nodes and 2 to 3 of the host in all, where
-// launches take 4 each. So does a single launch that recurs, such as an operation that is flushed by itself.
+// launches take 4 each. Where the driver says so (DriverApi::fewest_launches), so does a single launch that recurs, such as
+// an operation that is flushed by itself.
 #pragma once
 #include <memory>
 #include <optional>

@@ -187,9 +187,18 @@ TEST(GpuAttention, HasTilesForLittleSharedMemory) {
 }
 
 TEST(GpuAttention, OfNothing) {
-  expect_attention({1, 1, 1, 3, 0, 4, 4}, DType::F32);
-  expect_attention({1, 1, 1, 0, 3, 4, 4}, DType::F32);
-  expect_attention({0, 2, 1, 3, 3, 4, 4}, DType::F32);
+  const auto expect_all = [](DType dtype, const Device& device) {
+    SCOPED_TRACE(name(dtype));
+    expect_attention({1, 1, 1, 3, 0, 4, 4}, dtype, device);
+    expect_attention({1, 1, 1, 0, 3, 4, 4}, dtype, device);
+    expect_attention({0, 2, 1, 3, 3, 4, 4}, dtype, device);
+    for (const bool causal : {false, true}) {
+      expect_attention({1, 2, 1, 3, 5, 0, 4, causal}, dtype, device);
+      expect_attention({1, 2, 1, 3, 5, 4, 0, causal}, dtype, device);
+    }
+  };
+  expect_all(DType::F32, simulated());
+  expect_all(DType::F16, Device::parse("simulated:vulkan32"));  // by matrices
 }
 
 }  // namespace

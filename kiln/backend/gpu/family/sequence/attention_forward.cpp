@@ -140,7 +140,7 @@ bool run(Gpu& gpu, const op::Attention& op, Call call) {
       gpu.launch(matrix_attention(key, way, q.shape[3], columns, {by_q, by_k, by_v}, again), blocks, arguments);
     else gpu.launch(AttentionKernel{by(key, way), way.rows, side, columns, by_q, by_k, by_v, again}, blocks, arguments);
   };
-  AttentionWay way{matrices ? matrix_rows(gpu, q.shape[0] * q.shape[1], queries, q.shape[3], columns) : rows,
+  AttentionWay way{matrices ? queries_by_matrices(gpu, q.shape[0] * q.shape[1], queries, q.shape[3], columns) : rows,
                    key.depth};
   if (!attended) {
     const AttentionWork work{matrices ? AttentionWork::Kind::Matrices : AttentionWork::Kind::Forward,

@@ -249,7 +249,7 @@ bool run(Gpu& gpu, const op::AttentionGrad& op, Call call) {
            width, q.shape[2], q, {made[0]});
   };
   const auto of_keys = [&](const AttentionWay& way, bool again) {
-    if (matrices) return launch(by_matrices(true, again), width, k.shape[2], k, {made[1], made[2]});
+    if (matrices) return launch(by_matrices(true, again), std::max(width, values), k.shape[2], k, {made[1], made[2]});
     launch(KeyGradKernel{by(key, way), way.rows, side, both, by_q, by_k, by_v, by_grad, load_time(q), load_time(grad),
                          again},
            std::max(width, values), k.shape[2], k, {made[1], made[2]});

@@ -224,10 +224,10 @@ class Grading {
     warps.add_weighted(part.result, part.side.held_at(turn), part.deep, true);
     const Sequence& x = values ? given.grad : others_by_width();
     b.loop(from, min(from + kOthers, others_end()), b.literal(key.index, 1), [&](const Expr& time) {
+      const Expr seen = of.of_keys ? p.sees(batch, head, time, row()) : p.sees(batch, head, row(), time);
       each_result(part, [&](int i, const Expr& at) {
         b.when(at < width, [&] {
           const Expr element = x.buffer[others_start(values) + time * x.strides[2] + at * x.strides[3]];
-          const Expr seen = of.of_keys ? p.sees(batch, head, time, row()) : p.sees(batch, head, row(), time);
           b.when((element - element != 0) & seen, [&] {
             const Expr weight = warps.weights[warps.weight_place(0, (time - from).as(DType::I32))];
             part.extra.set(i, part.extra[i] + weight * element);

@@ -275,7 +275,7 @@ MatrixAttentionKernel matrix_attention(const AttentionKey& key, const AttentionW
   return made;
 }
 
-int matrix_rows(const Gpu& gpu, std::int64_t heads, std::int64_t queries, std::int64_t width, int columns) {
+int queries_by_matrices(const Gpu& gpu, std::int64_t heads, std::int64_t queries, std::int64_t width, int columns) {
   const bool fit = padded_width(width) <= WarpRows::kColumns && columns <= WarpRows::kColumns;
   const bool fill = heads * blocks_for(queries, 2 * kGroup) >= gpu.driver().capabilities().multiprocessors;
   return fit && fill && queries > kGroup ? 2 * kGroup : kGroup;

@@ -18,7 +18,7 @@ struct MatrixAttentionKernel {
 
 /// The queries of a block: two groups for each warp, which share what it loads, where the matrices of both fit into its
 /// registers and there are blocks enough for the device.
-int matrix_rows(const Gpu& gpu, std::int64_t heads, std::int64_t queries, std::int64_t width, int columns);
+int queries_by_matrices(const Gpu& gpu, std::int64_t heads, std::int64_t queries, std::int64_t width, int columns);
 /// The kernel whose blocks have way.rows queries, for queries of that width and tensors that are loaded like that.
 MatrixAttentionKernel matrix_attention(const AttentionKey& key, const AttentionWay& way, std::int64_t width,
                                        int columns, const std::array<Loading, 3>& loadings, bool again);

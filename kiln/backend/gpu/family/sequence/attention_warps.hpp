@@ -15,6 +15,7 @@ class WarpRows {
 
   WarpRows(Builder& b, const AttentionKey& key, DType type, int groups);
   Matrices take(Matrix::Use use, int count) const;
+  /// The rows of matrices that a warp has.
   int matrix_rows() const { return groups_ * tall(); }
   /// The place in the block of the thread's row of group g; and its column number i.
   Expr row(int g) const;
