@@ -149,10 +149,11 @@ TEST(Elements, AreRoundedToHalvesOnceWhereTheyAreStored) {
       if (each.kind == Statement::Kind::Store && stored == 0) stored = each.operands[1];
     }
     EXPECT_EQ(narrowed, 1);
-    for (const Statement& each : inside.body) {
-      if (each.kind != Statement::Kind::Let || each.first != stored) continue;
-      EXPECT_EQ(each.instruction.kind, Instruction::Kind::Load);
-    }
+    int loaded = 0;
+    for (const Statement& each : inside.body)
+      loaded += each.kind == Statement::Kind::Let && each.first == stored &&
+                each.instruction.kind == Instruction::Kind::Load;
+    EXPECT_EQ(loaded, 1);
   }
 }
 
