@@ -151,8 +151,8 @@ TEST(Elements, AreRoundedToHalvesOnceWhereTheyAreStored) {
     EXPECT_EQ(narrowed, 1);
     int loaded = 0;
     for (const Statement& each : inside.body)
-      loaded += each.kind == Statement::Kind::Let && each.first == stored &&
-                each.instruction.kind == Instruction::Kind::Load;
+      loaded +=
+          each.kind == Statement::Kind::Let && each.first == stored && each.instruction.kind == Instruction::Kind::Load;
     EXPECT_EQ(loaded, 1);
   }
 }
