@@ -25,6 +25,9 @@ Value floats(const Shape& shape, const std::vector<float>& numbers) {
   return from_data(TensorData::of<float>(shape, std::span<const float>(numbers)), libtorch_device());
 }
 
+/// Ones. A call of full() with sizes in braces would make a Tensor where its header is read.
+Value filled(const Shape& shape, DType dtype) { return full(shape, 1.0, libtorch_device(), dtype); }
+
 /// How the named function ran during a call.
 libtorch::Runs during(const std::string& name, const std::function<void()>& call) {
   const libtorch::Runs before = libtorch::runs()[name];
@@ -76,8 +79,8 @@ TEST(LibTorch, DrawsTheReferencesRandomNumbers) {
 TEST(LibTorch, SaysWhatDoesNotRunByATen) {
   setenv("KILN_LOG", "libtorch", 1);
   testing::internal::CaptureStderr();
-  (void)full({3}, 1.0, libtorch_device(), DType::F32).data();
-  (void)dropout(full({3}, 1.0, libtorch_device(), DType::F32), 0.5, Key{1}).data();
+  (void)filled({3}, DType::F32).data();
+  (void)dropout(filled({3}, DType::F32), 0.5, Key{1}).data();
   const std::string said = testing::internal::GetCapturedStderr();
   unsetenv("KILN_LOG");
   EXPECT_EQ(said, "kiln: libtorch: dropout runs by Kiln's reference kernel\n");
@@ -86,7 +89,7 @@ TEST(LibTorch, SaysWhatDoesNotRunByATen) {
 // ATen's memory is the pool's: of a sum of two tensors of 4 MB there is one result, and nothing is left afterwards.
 TEST(LibTorch, CountsItsMemory) {
   const Device device = libtorch_device();
-  const Value x = full({1 << 20}, 1.0, device, DType::F32);
+  const Value x = filled({1 << 20}, DType::F32);
   const std::int64_t before = device.memory().in_use;
   {
     const Value y = x + x;
@@ -97,10 +100,10 @@ TEST(LibTorch, CountsItsMemory) {
 }
 
 TEST(LibTorch, IsToldWhereMemoryEnds) {
-  const std::string said = sentence_of([] { return full({1 << 20, 1 << 20}, 1.0, libtorch_device(), DType::F64); });
+  const std::string said = sentence_of([] { return filled({1 << 20, 1 << 20}, DType::F64); });
   EXPECT_EQ(said.find("MemoryError: fill: "), 0u) << said;
   // A workspace of ATen: the product is small, the operands' copies are not.
-  const Value x = expand(full({1, 1}, 1.0, libtorch_device(), DType::BF16), {1 << 20, 1 << 20});
+  const Value x = expand(filled({1, 1}, DType::BF16), {1 << 20, 1 << 20});
   const std::string inner = sentence_of([&] { return sum(exp(x)); });
   EXPECT_EQ(inner.find("MemoryError: "), 0u) << inner;
   EXPECT_EQ(sum(floats({2}, {1, 2})).item(), 3);  // it goes on
@@ -119,7 +122,7 @@ TEST(LibTorch, UsesKilnsThreads) {
 }
 
 TEST(LibTorch, DoesNotMixWithOtherDevices) {
-  EXPECT_EQ(sentence_of([] { return floats({1}, {1}) + full({1}, 1.0, Device::cpu(), DType::F32); }),
+  EXPECT_EQ(sentence_of([] { return floats({1}, {1}) + from_data(TensorData::of<float>({1}, {1}), Device::cpu()); }),
             "DeviceError: add: libtorch and cpu; move one with to_device()");
 }
 
