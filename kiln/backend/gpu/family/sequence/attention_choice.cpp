@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kiln/backend/gpu/family/choice.hpp"
-#include "kiln/backend/gpu/family/sequence/attention.hpp"
+#include "kiln/backend/gpu/family/sequence/attention_matrices.hpp"
 
 namespace kiln::gpu::family {
 namespace {
@@ -13,9 +13,8 @@ std::vector<AttentionWay> ways_for(const AttentionWork& work, const AttentionWay
                                            {128, 32, 1}, {128, 64, 1}, {32, 32},    {32, 64, 1}, {32, 16},  {64, 8}};
   std::vector<AttentionWay> all{first};
   if (work.kind == AttentionWork::Kind::Matrices) {
-    const bool two_groups_fit = std::max(work.width, work.values) <= 64;  // as in queries_by_matrices()
     for (const int rows : {64, 128})
-      if (rows != first.rows && rows < 2 * work.rows && (rows == 64 || two_groups_fit))
+      if (rows != first.rows && rows < 2 * work.rows && (rows == 64 || two_groups_fit(work.width, work.values)))
         all.push_back({rows, first.depth});
     return all;
   }

@@ -275,10 +275,11 @@ MatrixAttentionKernel matrix_attention(const AttentionKey& key, const AttentionW
   return made;
 }
 
+bool two_groups_fit(std::int64_t width, std::int64_t values) { return std::max(width, values) <= WarpRows::kColumns; }
+
 int queries_by_matrices(const Gpu& gpu, std::int64_t heads, std::int64_t queries, std::int64_t width, int columns) {
-  const bool fit = padded_width(width) <= WarpRows::kColumns && columns <= WarpRows::kColumns;
   const bool fill = heads * blocks_for(queries, 2 * kGroup) >= gpu.driver().capabilities().multiprocessors;
-  return fit && fill && queries > kGroup ? 2 * kGroup : kGroup;
+  return two_groups_fit(width, columns) && fill && queries > kGroup ? 2 * kGroup : kGroup;
 }
 
 bool attends_by_matrices(const Gpu& gpu, const AttentionKey& key, std::int64_t width) {

@@ -16,8 +16,10 @@ struct MatrixAttentionKernel {
   Kernel kernel() const;
 };
 
-/// The queries of a block: two groups for each warp, which share what it loads, where the matrices of both fit into its
-/// registers and there are blocks enough for the device.
+/// Do the matrices of two groups of queries fit into a warp's registers, for queries and values of these widths?
+bool two_groups_fit(std::int64_t width, std::int64_t values);
+/// The queries of a block: two groups for each warp, which share what it loads, where they fit and there are blocks enough for
+/// the device.
 int queries_by_matrices(const Gpu& gpu, std::int64_t heads, std::int64_t queries, std::int64_t width, int columns);
 /// The kernel whose blocks have way.rows queries, for queries of that width and tensors that are loaded like that.
 MatrixAttentionKernel matrix_attention(const AttentionKey& key, const AttentionWay& way, std::int64_t width,
