@@ -200,7 +200,7 @@ class Rewriting {
       case kLoadNv: return moved(kLoad, {in[0], in[1], in[2], order(in[4]), in[3]}, in.subspan(5));
       case kStoreNv: return moved(kStore, {in[0], in[1], order(in[3]), in[2]}, in.subspan(4));
       case kMultiplyNv: return append(made_, kMultiply, {in[0], in[1], in[2], in[3], in[4]});
-      // What Body::matrix prints for a product of elements, which NV lacks.
+      // Body::matrix prints a quotient for a product of elements, which NV lacks.
       case kDivide:
         if (!types_.contains(in[0])) break;
         return append(made_, kMultiplyElements, {in[0], in[1], in[2], in[3]});

@@ -239,7 +239,7 @@ void Folder::run(const Folding& folding, FunctionRef<Exprs(const Exprs& loaded)>
     return shape_.stage == Stage::End ? parts : folding.settle(parts);
   };
   if (shape_.columns) {
-    // As many columns at once as leave room for several blocks in a multiprocessor's shared memory.
+    // A round takes as many columns as leave room for several blocks in a multiprocessor's shared memory.
     std::size_t bytes = 0;
     for (const Local& part : states[0]) bytes += kThreads * size_of(part.type());
     const std::size_t most = std::max<std::size_t>(kColumnBytes / bytes, 1);

@@ -1,10 +1,10 @@
-// What the kernels of op::AttentionGrad have in common.
+// The kernels of op::AttentionGrad share these types.
 #pragma once
 #include "kiln/backend/gpu/family/sequence/attention_warps.hpp"
 
 namespace kiln::gpu::family {
 
-/// What a gradient reads besides q, k, v, mask and bias: the gradient of the output, and two numbers per query.
+/// A gradient reads this besides q, k, v, mask and bias: the gradient of the output, and two numbers per query.
 struct Given {
   Given(Builder& b, AttentionParameters& p);
   Sequence grad;

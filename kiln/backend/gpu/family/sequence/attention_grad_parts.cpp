@@ -1,4 +1,4 @@
-// What a gradient of attention reads, and where its results lie.
+// These functions say what a gradient of attention reads, and where its results lie.
 #include <limits>
 
 #include "kiln/backend/gpu/family/sequence/attention_grad.hpp"

@@ -1,4 +1,4 @@
-// What the kernels of attention by matrices that warps hold (Builder::matrix) have in common. A block has four warps, and each
+// The kernels of attention by matrices that warps hold (Builder::matrix) share this class. A block has four warps, and each
 // warp 16 rows, or twice that, of scores and results, which stay in its matrices. Which thread holds which of their elements
 // is the device's own affair: where a thread needs them, as a softmax does, they pass through shared memory to two threads
 // for each row, which have every other four columns.
