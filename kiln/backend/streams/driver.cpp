@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <vector>
 
@@ -149,17 +148,11 @@ void StreamDriver::open_stream(int number) {
 // An event may be destroyed while a stream has yet to wait for it.
 void StreamDriver::wait_for_stream(int number, int other) {
   Work &waits = work(number), &works = work(other);
-  try {
+  stream_->or_lose("a stream could not wait for another", [&] {
     Event reached(works.stream);
     works.queue.flush_and([&] { reached.record(); });
     waits.queue.flush_and([&] { reached.wait_in(*waits.stream); });
-  } catch (const Error& error) {
-    stream_->lose(text("a stream could not wait for another: ", error.message()));
-    throw;
-  } catch (const std::bad_alloc&) {
-    stream_->lose("no host memory");  // a string so short needs none
-    throw;
-  }
+  });
 }
 
 void StreamDriver::forget() {

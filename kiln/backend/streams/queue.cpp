@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <new>
 
 #include "kiln/core/reflect/reflect_values.hpp"
 #include "kiln/core/setting/setting.hpp"
@@ -197,16 +196,10 @@ void Queue::flush_locked() {
       queue.words_.clear();
     }
   } emptied{*this};
-  try {
+  stream_->or_lose("a command could not be started, and what was queued behind it was dropped", [&] {
     if (may_be_graph() && run_as_graph()) return;
     for (const Command& command : commands_) run(command);
-  } catch (const Error& error) {
-    stream_->lose(text("a command could not be started, and what was queued behind it was dropped: ", error.message()));
-    throw;
-  } catch (const std::bad_alloc&) {
-    stream_->lose("no host memory");  // a string so short needs none
-    throw;
-  }
+  });
 }
 
 bool Queue::may_be_graph() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <thread>
 
 #include "kiln/core/threads/wait.hpp"
@@ -164,6 +165,21 @@ void Stream::watch(std::function<void()> look) {
 void Stream::lose(std::string reason) {
   const std::lock_guard lock(of_device_->mutex);
   if (!of_device_->lost) of_device_->lost = std::move(reason);
+}
+
+void Stream::or_lose(std::string_view what, FunctionRef<void()> work) {
+  constexpr const char* kNoMemory = "no host memory";  // a string so short needs none
+  try {
+    work();
+  } catch (const Error& error) {
+    try {
+      lose(text(what, ": ", error.message()));
+    } catch (const std::bad_alloc&) { lose(kNoMemory); }
+    throw;
+  } catch (const std::bad_alloc&) {
+    lose(kNoMemory);
+    throw;
+  }
 }
 
 // ---- events --------------------------------------------------------------------------------------------------------

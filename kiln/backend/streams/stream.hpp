@@ -8,10 +8,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kiln/backend/streams/driver_api.hpp"
 #include "kiln/core/error/error.hpp"
+#include "kiln/core/function_ref.hpp"
 #include "kiln/core/ref.hpp"
 
 namespace kiln::streams {
@@ -70,6 +72,8 @@ class Stream : public RefCounted {
   void watch(std::function<void()> look);
   /// Declares the device's further results useless, for that reason.
   void lose(std::string reason);
+  /// Does the work. If it throws, what did not work is the reason to lose the device, with the error's message.
+  void or_lose(std::string_view what, FunctionRef<void()> work);
 
  private:
   Result enter() const noexcept {
